@@ -48,10 +48,10 @@ def check_claims(conversation: Conversation, case: Case, store: Store) -> dict[s
     columns["said_ungrounded"] = None if wrong["groundedness"] is None else len(wrong["groundedness"])
     columns["values_told"] = values_told(claims)
     columns["promises"] = by_class(findings["commitments"] or [])
-    columns["commitments"] = [f.as_dict() for f in (findings["commitments"] or ())[:MOST]]
+    columns["commitments"] = [f.as_dict("commitments") for f in (findings["commitments"] or ())[:MOST]]
     columns |= _packet(claims, wrong["handover_packet"])
     columns |= {"abstained": abstained} if abstained else {}
-    columns["findings"] = [f.as_dict() for rows in wrong.values() for f in (rows or ())[:MOST]]
+    columns["findings"] = [f.as_dict(name) for name, rows in wrong.items() for f in (rows or ())[:MOST]]
     return columns
 
 

@@ -17,7 +17,6 @@ from ...store.desk import HANDOVER
 from ...store.files import leaves
 from .findings import KEPT, AgentClaims, ClaimFinding
 
-ASKED_AGAIN = "asked_again"
 SLOTS = frozenset({"order_id", "email", "name", "postcode"})
 """Slots with one true value in a conversation: a second question is a repetition."""
 PHOTO = "photo"
@@ -45,7 +44,7 @@ def again(claims: AgentClaims) -> list[ClaimFinding]:
             value = known.get(slot)  # if read back, it is checked
             if slot in given and not (value and squash(value) in squash(sentence.text)):
                 compared = f"given in message {given[slot]}"
-                found.append(ClaimFinding(ASKED_AGAIN, message.turn, sentence.text, compared, slot, "asked_again"))
+                found.append(ClaimFinding(message.turn, sentence.text, compared, slot, "asked_again"))
     return found
 
 
@@ -99,7 +98,6 @@ def asks(reading: Reading, parser: MessageParser) -> list[tuple[str, Sentence]]:
     return findings
 
 
-HONESTY = "escalation_honesty"
 FEWEST_SPACES = 3
 """Fewest spaces in a sentence about a transfer, to exclude a heading such as "Passing it on."."""
 ANNOUNCED, IS_TRANSFER = 0.2, 0.8
@@ -119,10 +117,9 @@ def transfers(claims: AgentClaims) -> list[ClaimFinding]:
     call = claims.call_of({HANDOVER})
     compared = call.index if call else claims.failed({HANDOVER})
     state = KEPT if call else "not_called"
-    return [ClaimFinding(HONESTY, turn, sentence, compared, HANDOVER, state) for turn, sentence in promised]
+    return [ClaimFinding(turn, sentence, compared, HANDOVER, state) for turn, sentence in promised]
 
 
-PACKET = "handover_packet"
 FAULTS = {"facts": "missing", "parted": "not_kept_apart", "lean": "surplus"}
 """Checks of a packet, each with the state of its finding.
 
@@ -151,7 +148,7 @@ def packet(claims: AgentClaims) -> list[ClaimFinding]:
         found.append(("parted", None))
     surplus = [*_surplus(claims, text, call.turn, call.arguments.get("queue")), *secrets_in(text)]
     found += [("lean", value) for value in surplus]
-    said = PACKET, call.turn, text.strip()
+    said = call.turn, text.strip()
     return [ClaimFinding(*said, value or call.index, kind, FAULTS[kind]) for kind, value in found]
 
 

@@ -41,7 +41,7 @@ def phantoms(claims: AgentClaims) -> list[ClaimFinding]:
         heard = parser_of(claims.store).parse(sentence).claimed
         is_meant = any(call.write and call.turn == turn and call.name in heard for call in claims.done)
         if not (is_meant or made_before(claims, tool, sentence)):
-            found.append(ClaimFinding(PHANTOM, turn, sentence, claims.failed(tools), tool, "no_such_call"))
+            found.append(ClaimFinding(turn, sentence, claims.failed(tools), tool, "no_such_call"))
     return found
 
 
@@ -57,7 +57,7 @@ def _without_any(claims: AgentClaims, turn: int, sentence: str) -> list[ClaimFin
     if wrote or any(made_before(claims, tool, sentence) for tool in tools):
         return []
     kind = agreed[-1] if tools == {*agreed[-1:]} else UNNAMED
-    return [ClaimFinding(PHANTOM, turn, sentence, claims.failed(tools), kind, "no_such_call")]
+    return [ClaimFinding(turn, sentence, claims.failed(tools), kind, "no_such_call")]
 
 
 def refunds_not_made(claims: AgentClaims) -> list[ClaimFinding]:
@@ -70,7 +70,7 @@ def refunds_not_made(claims: AgentClaims) -> list[ClaimFinding]:
         return []
     said = [(m.turn, s.text) for m, reading in claims.replies for s in reading.refunds()]
     untrue = [(t, text) for t, text in said if not any(map(_TOLD_OF_REFUND.search, claims.results(t)))]
-    return [ClaimFinding(PHANTOM, *report, claims.failed(through), REFUND, "no_such_call") for report in untrue]
+    return [ClaimFinding(*report, claims.failed(through), REFUND, "no_such_call") for report in untrue]
 
 
 def _pays_back(claims: AgentClaims) -> set[str]:
@@ -105,7 +105,7 @@ def promises(claims: AgentClaims) -> list[ClaimFinding]:
             elsewhere = (t for t in denied.get((kind, _day_of(kind, sentence, claims)), ()) if t != turn)
             if state not in (KEPT, CONTRADICTED) and (other := next(elsewhere, None)) is not None:
                 state, compared = CONTRADICTED, f"message {other}"
-            found.append(ClaimFinding(COMMITMENTS, turn, sentence, compared, kind, state))
+            found.append(ClaimFinding(turn, sentence, compared, kind, state))
     return found
 
 

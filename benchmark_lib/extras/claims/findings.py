@@ -31,26 +31,26 @@ class ClaimFinding:
 
     Attributes
     ----------
-    detector, kind, state : str
-        The detector's name; the subject (a tool, a class of promise, a kind of value, a slot); ``kept``, or the fault.
     turn : int
         The customer message that the sentence answers.
     sentence : str
         The evidence, quoted from the message.
     compared_with : int or str, optional
         Index of the tool call, or the value, that the statement is compared with.
+    kind, state : str
+        The subject (a tool, a class of promise, a kind of value, a slot); ``kept``, or the fault.
     """
 
-    detector: str
     turn: int
     sentence: str
     compared_with: int | str | None
     kind: str
     state: str
 
-    def as_dict(self) -> dict[str, Any]:
-        """Return the finding in the form of a score."""
-        return {"class" if f.name == "kind" else f.name: getattr(self, f.name) for f in fields(self)}
+    def as_dict(self, detector: str) -> dict[str, Any]:
+        """Return the finding of a detector in the form of a score."""
+        own = {"class" if f.name == "kind" else f.name: getattr(self, f.name) for f in fields(self)}
+        return {"detector": detector, **own}
 
 
 @dataclass

@@ -27,7 +27,6 @@ from ...store.rules import as_day, business_days_between
 from .findings import AgentClaims, ClaimFinding
 from .orders import parts, published
 
-GROUNDEDNESS = "groundedness"
 CHECKED = frozenset({"id", "link", "money", "business_days", "days", "hours", "months", "percent"})
 """Kinds of values to check; not dates, which follow from nearly any record, nor years, mostly ages."""
 SPANS = frozenset({"days", "hours", "months"})
@@ -60,8 +59,8 @@ def ungrounded(claims: AgentClaims) -> list[ClaimFinding]:
                 if value.kind not in CHECKED or ground.holds(value, sentence.text):
                     stated[value.kind].add(value.value)
                 else:
-                    of = message.turn, sentence.text, value.value, value.kind
-                    found.append(ClaimFinding(GROUNDEDNESS, *of, "unsupported"))
+                    told = message.turn, sentence.text, value.value, value.kind
+                    found.append(ClaimFinding(*told, "unsupported"))
     return found
 
 
@@ -270,14 +269,13 @@ _PERCENT = re.compile(r'"percent":(\d{1,3})')
 _ISO = re.compile(r"(?<!\d)20\d\d-\d\d-\d\d")
 
 
-LEAK = "leak"
 RUN = 3
 """Consecutive words shared with a note that make a quotation: notes are short and distinctive."""
 
 
 def leaks(claims: AgentClaims) -> list[ClaimFinding]:
     """Return sentences that disclose internals."""
-    found = [ClaimFinding(LEAK, turn, sentence, None, "told", "leaked") for turn, _, sentence in claims.about("leak")]
+    found = [ClaimFinding(turn, sentence, None, "told", "leaked") for turn, _, sentence in claims.about("leak")]
     sentences = {f.sentence for f in found}
     internal = [leaf for call in claims.done for leaf in leaves(call.result)]
     notes = frozenset(v for name, v in internal if name == "notes" and isinstance(v, str))
@@ -293,7 +291,7 @@ def leaks(claims: AgentClaims) -> list[ClaimFinding]:
             elif any(not _runs(text).isdisjoint(_runs(note)) for note in notes):
                 kind = "quoted"
             if kind:
-                found.append(ClaimFinding(LEAK, message.turn, text, None, kind, "leaked"))
+                found.append(ClaimFinding(message.turn, text, None, kind, "leaked"))
     return found
 
 

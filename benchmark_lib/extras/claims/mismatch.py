@@ -17,7 +17,6 @@ from ...remembered import remembered
 from ...store import Store
 from .findings import AgentClaims, ClaimFinding
 
-MISMATCH = "text_action_mismatch"
 MOST_VALUES = 60
 """Most values per message, and links per conversation, to compare; no person writes so many."""
 
@@ -40,7 +39,7 @@ def _against_reports(claims: AgentClaims) -> Iterator[ClaimFinding]:
                 and call.name not in right
                 and (quoted := _quoted(call, reading.sentences, reported, calls, claims))
             ):
-                yield ClaimFinding(MISMATCH, message.turn, quoted, call.index, kind, "differs")
+                yield ClaimFinding(message.turn, quoted, call.index, kind, "differs")
                 break
 
 
@@ -57,7 +56,7 @@ def _against_proposals(claims: AgentClaims) -> Iterator[ClaimFinding]:
             continue
         kind = claims.compared.differs(call, proposal.text, claims.store)
         if kind and (quoted := _quoted(call, sentences(proposal.text), proposal.text, claims.done, claims)):
-            yield ClaimFinding(MISMATCH, proposal.turn, quoted, call.index, kind, "differs_from_proposal")
+            yield ClaimFinding(proposal.turn, quoted, call.index, kind, "differs_from_proposal")
 
 
 def _quoted(
@@ -90,10 +89,9 @@ def _stale(claims: AgentClaims) -> Iterator[ClaimFinding]:
             kind = link.removeprefix("https://").partition("/")[0]
             known = [(c.index, link in text) for c, text in results if c.turn <= message.turn and kind in text]
             if any(has_link for _, has_link in known) and not known[-1][1]:
-                yield ClaimFinding(MISMATCH, message.turn, sentence.text, known[-1][0], "tracking", "stale")
+                yield ClaimFinding(message.turn, sentence.text, known[-1][0], "tracking", "stale")
 
 
-CONTRADICTION = "contradiction"
 UNITS = {"days": "days", "business_days": "business days", "hours": "hours", "months": "months", "years": "months"}
 """Kinds of values that are windows, each with its unit for comparisons."""
 A_YEAR = 12
@@ -114,9 +112,7 @@ def contradictions(claims: AgentClaims) -> list[ClaimFinding]:
                     known[thing] = message.turn, sentence.text, value
                 elif turn < message.turn and _differ(before, value):
                     compared = f"message {turn}: {earlier}"
-                    found.append(
-                        ClaimFinding(CONTRADICTION, message.turn, sentence.text, compared, thing[0], "contradicts")
-                    )
+                    found.append(ClaimFinding(message.turn, sentence.text, compared, thing[0], "contradicts"))
     return found
 
 

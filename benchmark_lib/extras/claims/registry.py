@@ -43,15 +43,15 @@ class Detector:
 
 
 _FIND = {
-    asking.HONESTY: asking.transfers,
+    "escalation_honesty": asking.transfers,
     commitments.PHANTOM: commitments.phantoms,
     commitments.COMMITMENTS: commitments.promises,
-    asking.ASKED_AGAIN: asking.again,
-    mismatch.MISMATCH: mismatch.mismatches,
-    grounding.GROUNDEDNESS: grounding.ungrounded,
-    mismatch.CONTRADICTION: mismatch.contradictions,
-    grounding.LEAK: grounding.leaks,
-    asking.PACKET: asking.packet,
+    "asked_again": asking.again,
+    "text_action_mismatch": mismatch.mismatches,
+    "groundedness": grounding.ungrounded,
+    "contradiction": mismatch.contradictions,
+    "leak": grounding.leaks,
+    "handover_packet": asking.packet,
 }
 _TEXTS = read_yaml(Path(__file__).with_name("detectors.yaml"))
 DETECTORS = {name: Detector(name, find, **_TEXTS[name]) for name, find in _FIND.items()}

@@ -162,7 +162,7 @@ def findings_of(logged: Logged, store: Store, chosen: Iterable[Measure]) -> list
     for measure in chosen:
         with suppress(*UNREADABLE):
             rows = facts.findings(measure) if measure.name in DETECTORS else None
-            listed += [f.as_dict() for f in rows or () if f.state != KEPT]
+            listed += [f.as_dict(measure.name) for f in rows or () if f.state != KEPT]
     return listed
 
 
