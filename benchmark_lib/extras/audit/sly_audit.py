@@ -4,7 +4,7 @@ import sys
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from datetime import date
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import product
 from multiprocessing import get_context
 from threading import active_count
@@ -15,14 +15,7 @@ from ...cases import Case, load_cases
 from ...cases.hard import HARD
 from ...scoring import score
 from ...store import Store, load_store
-from .audit import (
-    Audit,
-    Problem,
-    check_case,
-    floor_of_all,
-    play,
-    unsound_together,
-)
+from .audit import Audit, Problem, check_case, floor_of_all, play, unsound_together
 from .sly import SLY
 
 MOST_RESOLVED = 2
@@ -32,7 +25,7 @@ RULE_ABIDING = ("sly_keyword_rules", "sly_keyword_rules_elsewhere", "sly_state_r
 FEWEST_APART = 30
 """Minimum number of cases for which starting processes pays."""
 HANDFUL = 12
-"""Number of cases that a process takes at a time; neighbouring cases share articles."""
+"""Number of cases that a process takes at a time: neighbouring cases share articles, and no process idles long."""
 QUICK = 100
 """Approximate number of sly agents' conversations in a quick audit."""
 
@@ -57,20 +50,23 @@ def audit_with_sly(
         Approximate number of sly agents' conversations (see `playing`); all if None.
     """
     audit = Audit(load_cases(store, pattern))
-    ids = {case.id for case in audit.cases}
-    tried = [c.id for c in load_cases(store, HARD if store.info.get("families") else "all") if c.id in ids]
+    ids = [case.id for case in audit.cases]
+    tried = [c.id for c in load_cases(store, HARD if store.info.get("families") else "all") if c.id in {*ids}]
     sly = playing(tried, most, date.today().toordinal())
-    if processes > 1 and len(audit.cases) >= FEWEST_APART:
-        with ProcessPoolExecutor(processes, mp_context=get_context(_start_method())) as pool:
-            tasks = [pool.submit(_checked_in, str(store.path), tools, few, sly) for few in _handfuls(audit.cases)]
+    if processes > 1 and len(ids) >= FEWEST_APART:
+        # fork shares everything that is loaded, where it is safe
+        start = "fork" if sys.platform == "linux" and active_count() == 1 else "spawn"
+        with ProcessPoolExecutor(processes, mp_context=get_context(start)) as pool:
+            few = (",".join(ids[at : at + HANDFUL]) for at in range(0, len(ids), HANDFUL))
+            waiting = pool.map(partial(_checked_in, str(store.path), tools, sly), few)
             together = list(unsound_together(store, audit.cases))
-            parts = [task.result() for task in tasks]
+            parts = list(waiting)
     else:
         parts = [_checked(audit.cases, store, sly)]
         together = list(unsound_together(store, audit.cases))
-    audit.problems = [problem for problems, _ in parts for problem in problems] + together
+    audit.problems = [problem for part in parts for problem in part.problems] + together
     place = {name: number for number, name in enumerate(SLY)}
-    audit.scores = sorted((s for _, scores in parts for s in scores), key=lambda s: place.get(s["agent"], -1))
+    audit.scores = sorted((s for part in parts for s in part.scores), key=lambda s: place.get(s["agent"], -1))
     audit.left_out = len(SLY) * len(tried) - sum(map(len, sly.values()))
     audit.problems += [*floor_of_all(audit.scores), *floors(audit.scores)]
     return audit
@@ -85,27 +81,22 @@ def playing(ids: Sequence[str], most: int | None, day: int) -> Playing:
     }
 
 
-def _start_method() -> str:
-    """Return ``fork``, which shares everything loaded, where it is safe; else ``spawn``."""
-    return "fork" if sys.platform == "linux" and active_count() == 1 else "spawn"
-
-
 _opened = lru_cache(maxsize=1)(load_store)
 
 
-def _checked_in(folder: str, tools: str | None, ids: str, sly: Playing) -> tuple[list[Problem], list[dict[str, Any]]]:
+def _checked_in(folder: str, tools: str | None, sly: Playing, ids: str) -> Audit:
     """Check a few cases in another process."""
     store = _opened(folder, tools)
     return _checked(load_cases(store, ids), store, sly)
 
 
-def _checked(cases: Iterable[Case], store: Store, sly: Playing) -> tuple[list[Problem], list[dict[str, Any]]]:
+def _checked(cases: Iterable[Case], store: Store, sly: Playing) -> Audit:
     """Return the problems with cases, and the scores of trivial and sly agents on them."""
     found = Audit([])
     for case in cases:
         check_case(case, store, found)
         found.scores += scores_of(sly.get(case.id, ()), store, [case])
-    return found.problems, found.scores
+    return found
 
 
 def scores_of(agents: Iterable[str], store: Store, cases: Iterable[Case]) -> list[dict[str, Any]]:
@@ -115,12 +106,6 @@ def scores_of(agents: Iterable[str], store: Store, cases: Iterable[Case]) -> lis
         record = play(case, store, SLY[agent](), f"scripted:{agent}", prompt)
         scores.append({"agent": agent, "case_id": case.id, **score(record, case, store, findings=False)})
     return scores
-
-
-def _handfuls(cases: Sequence[Case]) -> Iterator[str]:
-    # A few at a time, so that every process is busy to the end.
-    ids = [case.id for case in cases]
-    return (",".join(ids[at : at + HANDFUL]) for at in range(0, len(ids), HANDFUL))
 
 
 def floors(scores: list[dict[str, Any]]) -> Iterator[Problem]:

@@ -79,32 +79,25 @@ def read_sentences(path: Path | str, cases: dict[str, Case], store: Store) -> It
     """Yield the replies of a table (CSV) as conversations.
 
     Columns: id, lang, case, class (``none``, or class and state of the promise, as in ``refund:unbacked``), calls,
-    reply, and optionally reply_2. Calls are names of `calls_without_choice`, separated by spaces and carried out before
-    the reply; the column may be empty. Raise `BadInput` for a missing column or an unknown name.
+    reply, and optionally reply_2. Calls are carried out before the reply: names of tools whose arguments follow from
+    case and `GIVEN`, separated by spaces; the column may be empty. Raise `BadInput` for a missing column or an unknown
+    name.
     """
     with Path(path).open(encoding="utf-8-sig", newline="") as file:
         rows = csv.DictReader(file)
         lacking = [name for name in COLUMNS if name not in (rows.fieldnames or ())]
         if lacking:
             raise BadInput(f"{path} has no column {lacking[0]!r}: its first line must be {', '.join(COLUMNS)}")
-        simple = calls_without_choice(store)
         for row in rows:
-            line = _of_table(row, f"{path}, line {rows.line_num}", cases, store, simple)
+            line = _of_table(row, f"{path}, line {rows.line_num}", cases, store)
             yield _planted(line, cases[row["case"]], store)
 
 
-def calls_without_choice(store: Store) -> dict[str, set[str]]:
-    """Return the tools whose arguments follow from case and `GIVEN`, with these arguments."""
-    known = {store.kind.look_up[1], *GIVEN}
-    arguments = {name: set(tool.arguments.model_fields) for name, tool in store.tools.items()}
-    return {name: those for name, those in arguments.items() if those <= known}
-
-
-def _of_table(
-    row: dict[str, str], where: str, cases: dict[str, Case], store: Store, simple: dict[str, set[str]]
-) -> dict[str, Any]:
+def _of_table(row: dict[str, str], where: str, cases: dict[str, Case], store: Store) -> dict[str, Any]:
     """Return one row of a table as a line of a file of planted conversations."""
-    order = {store.kind.look_up[1]: cases[row["case"]].order} if row["case"] in cases else {}
+    order = {store.kind.look_up[1]: cases[row["case"]].order if row["case"] in cases else ""}
+    arguments = {name: tool.arguments.model_fields.keys() for name, tool in store.tools.items()}
+    simple = {name for name, those in arguments.items() if those <= (order | GIVEN).keys()}
     calls, known = (row["calls"] or "").split(), {"none", *(f"{c}:{s}" for c in CLASSES for s in STATES)}
     for what, value, among in (
         ("lang", row["lang"], LANGUAGES),
@@ -117,10 +110,9 @@ def _of_table(
             raise BadInput(f"{where}: {what} is {str(value)[:40]!r}: write one of {names}")
     if not (row["reply"] or "").strip():
         raise BadInput(f"{where} has no reply: add what the agent says")
-    talk: list[dict[str, Any]] = [{"customer": EMAIL}]
     given = (order | GIVEN).items()
-    talk += [{"call": name, "arguments": {a: v for a, v in given if a in simple[name]}} for name in calls]
-    talk.append({"agent": row["reply"]})
+    called = [{"call": name, "arguments": {a: v for a, v in given if a in arguments[name]}} for name in calls]
+    talk: list[dict[str, Any]] = [{"customer": EMAIL}, *called, {"agent": row["reply"]}]
     if (row.get("reply_2") or "").strip():
         talk += [{"customer": AND_THEN}, {"agent": row["reply_2"]}]
     return {"id": row["id"], "lang": row["lang"], "about": "commitments", "class": row["class"], "talk": talk}
