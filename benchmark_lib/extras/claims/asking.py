@@ -127,8 +127,6 @@ It must name the matter, separate claims from verified facts, and omit unneeded 
 """
 FEWEST_WORDS = 5
 """Fewest words in a summary; a shorter one says nothing about the matter."""
-FEWEST_DIGITS, MOST_DIGITS = 13, 19
-"""Fewest and most digits in a card number."""
 
 
 def packet(claims: AgentClaims) -> list[ClaimFinding]:
@@ -192,10 +190,8 @@ def secrets_in(text: str) -> list[str]:
 
 def _is_card(digits: str) -> bool:
     """Check a card number by Luhn's formula (ISO/IEC 7812-1)."""
-    if not FEWEST_DIGITS <= len(digits) <= MOST_DIGITS or len(set(digits)) == 1:
-        return False
     doubled = (sum(divmod(2 * int(d), 10)) if n % 2 else int(d) for n, d in enumerate(reversed(digits)))
-    return sum(doubled) % 10 == 0
+    return sum(doubled) % 10 == 0 and len(set(digits)) > 1
 
 
 def _is_account(letters: str) -> bool:

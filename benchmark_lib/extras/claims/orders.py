@@ -146,8 +146,6 @@ Row = dict[str, Any]
 Arrival = tuple[date, int | None, bool]
 SENT_AGAIN = ("create_replacement", "create_reshipment")
 """Calls after which goods are sent again."""
-
-
 LEFT_BY = {
     "create_reshipment": "reshipments",
     "create_replacement": "replacements_in_this_conversation",
@@ -157,8 +155,6 @@ LEFT_BY = {
 """Field of a tool's result that shows an action from before this conversation."""
 EDIT = "update_line_item"
 """Tool whose text may also name the line's previous variant."""
-DAY = 14
-"""Characters of a day or a window, roughly."""
 MOST_VALUES = 60
 """Most values of a message to compare; no person writes so many."""
 
@@ -301,8 +297,7 @@ def _numbers_of(text: str, store: Store) -> set[str]:
     # Digits in amounts, days, order numbers and measures ("Daypack 22L") do not count.
     rest = text
     for value in values_in(text, store.now.year)[:MOST_VALUES]:
-        length = DAY if value.kind in ("date", *WINDOWS) else len(value.value)
-        rest = rest[: value.at] + " " * length + rest[value.at + length :]
+        rest = rest[: value.at] + " " * (value.end - value.at) + rest[value.end :]
     return {re.sub(r"(?<=\d)(?:st|nd|rd|th|er|e)$", "", squash(t)) for t in re.findall(_WITH_DIGITS, rest)} - {""}
 
 
