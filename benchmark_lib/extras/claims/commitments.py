@@ -7,7 +7,7 @@ was refused. Another message that denies the same thing contradicts it only if n
 """
 
 import re
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Callable
 from datetime import date
 
@@ -96,27 +96,22 @@ Judged = tuple[str, int | str | None]
 
 def promises(claims: AgentClaims) -> list[ClaimFinding]:
     """Return every promise of the conversation with its state."""
-    said = list(claims.about("promise"))
-    denied, found = _denied(claims, {kind for _, kind, _ in said}), []
-    for turn, kind, sentence in said:
+    found = []
+    for turn, kind, sentence in claims.about("promise"):
         judged = None if claims.is_past(sentence) else _JUDGE[kind](claims, turn, sentence)
         if judged is not None:
             state, compared = judged
-            elsewhere = (t for t in denied.get((kind, _day_of(kind, sentence, claims)), ()) if t != turn)
-            if state not in (KEPT, CONTRADICTED) and (other := next(elsewhere, None)) is not None:
+            if state not in (KEPT, CONTRADICTED) and (other := _denied(claims, turn, kind, sentence)) is not None:
                 state, compared = CONTRADICTED, f"message {other}"
             found.append(ClaimFinding(turn, sentence, compared, kind, state))
     return found
 
 
-def _denied(claims: AgentClaims, kinds: set[str]) -> dict[tuple[str, date | None], list[int]]:
-    """Return the turns that deny each class of promise; for arrivals, also by day."""
-    found = defaultdict(list)
-    for message, reading in claims.replies:
-        for kind in kinds:
-            for sentence in reading.denials_of(kind):
-                found[kind, _day_of(kind, sentence.text, claims)].append(message.turn)
-    return found
+def _denied(claims: AgentClaims, turn: int, kind: str, sentence: str) -> int | None:
+    """Return another turn that denies a promise (of an arrival, for the same day)."""
+    day = _day_of(kind, sentence, claims)
+    denials = ((m.turn, s.text) for m, reading in claims.replies for s in reading.denials_of(kind))
+    return next((other for other, text in denials if other != turn and _day_of(kind, text, claims) == day), None)
 
 
 def _day_of(kind: str, sentence: str, claims: AgentClaims) -> date | None:
@@ -125,8 +120,8 @@ def _day_of(kind: str, sentence: str, claims: AgentClaims) -> date | None:
 
 def by_class(found: list[ClaimFinding]) -> dict[str, dict[str, int]]:
     """Count the promises of each class and state."""
-    counts = Counter((f.kind, f.state) for f in found)
-    return {kind: {s: n for (k, s), n in counts.items() if k == kind} for kind in sorted({k for k, _ in counts})}
+    kinds = sorted({f.kind for f in found})
+    return {kind: dict(Counter(f.state for f in found if f.kind == kind)) for kind in kinds}
 
 
 def _refund(claims: AgentClaims, turn: int, sentence: str) -> Judged | None:

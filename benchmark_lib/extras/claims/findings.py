@@ -93,8 +93,7 @@ class AgentClaims:
         acted, parser = {call.turn for call in self.done if call.write}, parser_of(self.store)
         for message, reading in self.replies:
             done = [(tool, s) for tool, s in reading.about("done") if not either_or(s.plain)]
-            possible = [parser.hear([s])[0].acts["report"] >= HARDLY for _, s in done]
-            found = [(tool, s.text) for (tool, s), may_be in zip(done, possible, strict=True) if may_be]
+            found = [(tool, s.text) for tool, s in done if parser.hear([s])[0].acts["report"] >= HARDLY]
             if message.turn not in acted and not parser.parse(message.text).proposed:
                 named, unnamed = {text for _, text in found}, [s for _, s in reading.about(UNNAMED)]
                 for s in reading.sentences:
@@ -106,14 +105,8 @@ class AgentClaims:
     def _heard(self, sentence: Sentence, reading: Reading) -> list[str]:
         """Return the tools that the reader finds reported; else the likeliest, if no write was made."""
         # None for a question, a denial, a table row, a past day (such as a scan's) or an alternative.
-        if (
-            self.is_past(sentence.text)
-            or reading.asks_or_denies(sentence)
-            or is_row(sentence.plain)
-            or either_or(sentence.plain)
-        ):
-            return []
-        if (spoken := reading.reportable(sentence)) is None:
+        excluded = self.is_past(sentence.text) or is_row(sentence.plain) or either_or(sentence.plain)
+        if excluded or reading.asks_or_denies(sentence) or (spoken := reading.reportable(sentence)) is None:
             return []
         heard = parser_of(self.store).hear([spoken])[0]
         chance = heard.acts.get("report", 0.0)
