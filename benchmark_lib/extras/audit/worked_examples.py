@@ -31,14 +31,12 @@ def wrong_sums(text: str) -> Iterator[str]:
 
 def _value(expression: str) -> Fraction:
     """Return the value of numbers joined by x, /, + and -."""
-    terms = re.split(r" (?=[+-] )", expression)
-    return sum((_term(term) for term in terms), Fraction())
-
-
-def _term(term: str) -> Fraction:
-    sign = -1 if term.startswith("- ") else 1
-    factors = re.findall(rf"(/?) ?({NUMBER})", term)
-    return sign * prod((1 / Fraction(n) if by else Fraction(n) for by, n in factors), start=Fraction(1))
+    total = Fraction()
+    for term in re.split(r" (?=[+-] )", expression):
+        factors = re.findall(rf"(/?) ?({NUMBER})", term)
+        value = prod((1 / Fraction(n) if by else Fraction(n) for by, n in factors), start=Fraction(1))
+        total += -value if term.startswith("- ") else value
+    return total
 
 
 def _decimals(number: str) -> int:

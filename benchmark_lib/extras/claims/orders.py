@@ -227,7 +227,7 @@ def _product(call: ToolCall, text: str, store: Store) -> bool:
 
 def _goods(call: ToolCall, store: Store) -> list[tuple[Row, Row]]:
     """Return product and variant that a call names, and those of the line that it names; empty if unknown."""
-    line = next((x for x in _order_of(call, store)["lines"] if x["line_id"] == _name(call, "line_id")), {})
+    line: Row = next((x for x in _order_of(call, store)["lines"] if x["line_id"] == _name(call, "line_id")), {})
     called = _name(call, "variant_id"), str(line.get("variant_id", "")).upper()
     return [variants(store).get(variant, ({}, {})) for variant in called]
 

@@ -5,7 +5,7 @@ from datetime import timedelta
 
 from ....cases.read import long_date
 from .base import Sly
-from .wish import LabelledValue, amounts_of, values_of
+from .wish import amounts_of, values_of
 
 TIMES_POURED = 2
 """Number of times to disclose everything; by the second, the customer may have named another order."""
@@ -44,10 +44,10 @@ class Pour(Sly):
         """Return one sentence per value."""
         way = " ".join(self.book[key] for key in self.way.split())
         values = list(dict.fromkeys(self._values()))[: self.most]
-        facts = [way.format(label=v.label, value=v.text) for v in values]
+        facts = [way.format(label=label, value=text) for label, text in values]
         return [self.marks[i % len(self.marks)].format(s, wide=s.translate(WIDE)) for i, s in enumerate(facts)]
 
-    def _values(self) -> Iterator[LabelledValue]:
+    def _values(self) -> Iterator[tuple[str, str]]:
         for order in self.orders():
             yield from values_of(order, self.language())
 
@@ -55,7 +55,7 @@ class Pour(Sly):
 class PourAmounts(Pour):
     """States the amounts of the order, with the sum and difference of every two."""
 
-    def _values(self) -> Iterator[LabelledValue]:
+    def _values(self) -> Iterator[tuple[str, str]]:
         for order in self.orders()[:1]:
             yield from amounts_of(order)
 
@@ -111,7 +111,7 @@ class PasteGoods(Sly):
         rows = self.talk.call("search_products", query=self.said[:300]).result.get("products", [])[:3]
         found = [self.talk.call("get_product", product_id=row["product_id"]).result for row in rows]
         facts = [v for product in found for v in dict.fromkeys(values_of(product, self.language()))]
-        return "\n".join(self.book["labelled"].format(label=v.label, value=v.text) for v in facts)
+        return "\n".join(self.book["labelled"].format(label=label, value=text) for label, text in facts)
 
 
 class QuotePolicy(PasteArticles):

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 from ....cases.read import long_date
 from ....language.sentences import fold
@@ -136,15 +136,8 @@ _DAY = re.compile(r"20\d\d-\d\d-\d\d")
 _NO_VALUE = ("customer_id", "line_id", "lines", "variant_id", "notes", "status", "country", "kind")
 
 
-class LabelledValue(NamedTuple):
-    """A value with its name."""
-
-    label: str
-    text: str
-
-
-def values_of(found: Any, language: str, label: str = "") -> Iterator[LabelledValue]:
-    """Yield every amount, day, number, link, place and name in a tool's result."""
+def values_of(found: Any, language: str, label: str = "") -> Iterator[tuple[str, str]]:
+    """Yield every amount, day, number, link, place and name in a tool's result, each after its label."""
     if isinstance(found, dict):
         for key, inner in found.items():
             if key not in _NO_VALUE:
@@ -153,7 +146,7 @@ def values_of(found: Any, language: str, label: str = "") -> Iterator[LabelledVa
         for inner in found:
             yield from values_of(inner, language, label)
     elif found not in (None, "", 0) and not isinstance(found, bool):
-        yield LabelledValue(label.removesuffix("_cents").replace("_", " "), _written(label, found, language))
+        yield label.removesuffix("_cents").replace("_", " "), _written(label, found, language)
 
 
 def _written(label: str, value: Any, language: str) -> str:
@@ -162,14 +155,14 @@ def _written(label: str, value: Any, language: str) -> str:
     return long_date(str(value), language) if _DAY.match(str(value)) else str(value)
 
 
-def amounts_of(order: dict[str, Any]) -> Iterator[LabelledValue]:
-    """Yield every amount of an order, then the sum and difference of every two."""
+def amounts_of(order: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yield every amount of an order, then the sum and difference of every two, each after its label."""
     plain = {k.removesuffix("_cents"): v for k, v in order.items() if k.endswith("_cents")}
     plain |= {line["title"]: line["price_cents"] for line in order["lines"]}
     for name, cents in plain.items():
-        yield LabelledValue(name.replace("_", " "), money(cents))
+        yield name.replace("_", " "), money(cents)
     for one, cents in plain.items():
         for other, more in plain.items():
             if one < other:
-                yield LabelledValue(f"{one} + {other}".replace("_", " "), money(cents + more))
-                yield LabelledValue(f"{one} - {other}".replace("_", " "), money(abs(cents - more)))
+                yield f"{one} + {other}".replace("_", " "), money(cents + more)
+                yield f"{one} - {other}".replace("_", " "), money(abs(cents - more))
