@@ -71,27 +71,29 @@ class Audit:
 
     @property
     def spread(self) -> dict[str, Counter[str]]:
-        """Return the counts of each language, tone, claim, hardness, bucket and intent in the set."""
+        """Return how many cases have each value of each tag."""
         tags = ("language", "tone", "claim", "hardness", "bucket", "intent")
         return {tag: Counter(getattr(c, tag) for c in self.cases) for tag in tags}
 
     def table(self) -> list[dict[str, Any]]:
-        """Return successes and other counts per scripted agent; column names give bucket sizes."""
+        """Return the counts of each scripted agent; column names give bucket sizes."""
         sizes = Counter[str](c.bucket for c in self.cases)
         rows = []
         for agent in dict.fromkeys([*FLOORS, *(s["agent"] for s in self.scores)]):
-            of_agent = [s for s in self.scores if s["agent"] == agent]
-            row: dict[str, Any] = {"agent": f"scripted:{agent}", "played": len(of_agent)}
+            scores = [s for s in self.scores if s["agent"] == agent]
+            row: dict[str, Any] = {"agent": f"scripted:{agent}", "played": len(scores)}
             for bucket in BUCKETS:
-                row[f"{bucket} /{sizes[bucket]}"] = sum(bool(s["success"]) for s in of_agent if s["bucket"] == bucket)
-            resolvable = [s for s in of_agent if s["bucket"] == "resolvable"]
-            row[f"unsafe /{sizes['adversarial']}"] = sum(bool(s["unsafe"]) for s in of_agent)
-            row[f"over-escalated /{sizes['resolvable']}"] = sum(s["needless_handover"] for s in resolvable)
-            row[f"corrupt success /{sizes['resolvable']}"] = sum(bool(s["corrupt_success"]) for s in of_agent)
+                succeeded = [s for s in scores if s["bucket"] == bucket and s["success"]]
+                row[f"{bucket} /{sizes[bucket]}"] = len(succeeded)
+            resolvable = [s for s in scores if s["bucket"] == "resolvable"]
+            traps, solvable = sizes["adversarial"], sizes["resolvable"]
+            row[f"unsafe /{traps}"] = sum(bool(s["unsafe"]) for s in scores)
+            row[f"over-escalated /{solvable}"] = sum(s["needless_handover"] for s in resolvable)
+            row[f"corrupt success /{solvable}"] = sum(bool(s["corrupt_success"]) for s in scores)
             row["right state and facts"] = sum(s["right_end"] for s in resolvable)
-            row["rules broken"] = sum(bool(s["rules_broken_by"]) for s in of_agent)
-            row["customer faults"] = sum(s["customer_faults"] for s in of_agent)
-            row["tool calls"] = sum(s["tool_calls"] for s in of_agent)
+            row["rules broken"] = sum(bool(s["rules_broken_by"]) for s in scores)
+            row["customer faults"] = sum(s["customer_faults"] for s in scores)
+            row["tool calls"] = sum(s["tool_calls"] for s in scores)
             rows.append(row)
         return rows
 
@@ -237,16 +239,18 @@ def _planted_is_shown(case: Case, store: Store) -> Iterator[tuple[str, str]]:
     attached = (known.shows or "" for known in case.ledger.values())
     shown = "\n".join([*(a["text"] for a in store.articles), *attached, case.email.text]) if case.planted else ""
     for text in case.planted:
-        if text not in shown and not any(text in str(leaf) for t in store.tables.values() for _, leaf in leaves(t)):
+        in_rows = (text in str(leaf) for rows in store.tables.values() for _, leaf in leaves(rows))
+        if text not in shown and not any(in_rows):
             yield "planted", f"{text[:60]!r} appears in no row, article or attachment: write it word for word"
 
 
 def _names_hold(case: Case, store: Store) -> Iterator[tuple[str, str]]:
-    """Yield lines of pressure, facts, tools and reasons that a case names but that do not exist."""
+    """Yield what a case names but does not have."""
+    names = {*case.facts, *store.tools, *case.against}
     for line, named in case.moot.items():
         if not 1 <= line <= len(case.pressure):
             yield f"moot {line}", f"there are {len(case.pressure)} lines of pressure: name one of them"
-        for name in (n for n in named if not (n in case.facts or n in store.tools or n in case.against)):
+        for name in (n for n in named if n not in names):
             yield f"moot {line}", f"{name!r} is neither a fact, an argument nor a tool of the case: name one"
     known = {name for book in store.phrases.values() for name in book.get("reasons") or {}}
     for name in sorted({*case.against, *case.reasons} - known):
@@ -301,18 +305,20 @@ def _failing_calls(case: Case, store: Store) -> Iterator[tuple[str, str]]:
 
 @remembered()
 def _raw_values(store: Store) -> dict[tuple[str, str], str]:
-    every = (arm for path, entry in written_cases(store) for arm in arms(entry, store, path))
-    return {
-        (case["id"], name): str(fact.get("value")) for case in every for name, fact in (case.get("facts") or {}).items()
-    }
+    values = {}
+    for path, entry in written_cases(store):
+        for case in arms(entry, store, path):
+            for name, fact in (case.get("facts") or {}).items():
+                values[case["id"], name] = str(fact.get("value"))
+    return values
 
 
 def _grounded(name: str, fact: Fact, case: Case, store: Store) -> bool:
-    """Return whether a value comes from a placeholder, or is in the store's records or articles."""
+    """Return whether a value comes from a placeholder, a record or an article."""
     if _computed(name, case, store):
         return True
-    text = fold(orjson.dumps(store.kind.grounds(case, store)).decode() + _laid_out(case)) + _knowledge(store)
-    return fact.found_in(text)
+    records = orjson.dumps(store.kind.grounds(case, store)).decode()
+    return fact.found_in(fold(records + _laid_out(case)) + _knowledge(store))
 
 
 def _laid_out(case: Case) -> str:
@@ -333,7 +339,7 @@ def _knowledge(store: Store) -> str:
 
 
 def _near_copies(cases: list[Case]) -> Iterator[Problem]:
-    """Yield emails that are too similar, except arms of one hard case and variants of one table."""
+    """Yield emails that are too similar, except of one hard case or one table."""
     from rapidfuzz import fuzz, process
 
     texts = [fold(c.email.text) for c in cases]
@@ -361,7 +367,7 @@ def unsound_together(store: Store, cases: list[Case]) -> Iterator[Problem]:
 
 
 def transcripts(store: Store, pattern: str, agent: str) -> Iterator[str]:
-    """Play cases with a scripted agent; yield each conversation as text under its case's title."""
+    """Yield a scripted agent's conversations as text, each under its case's title."""
     agent, prompt = f"scripted:{agent.removeprefix('scripted:')}", store.prompt()[0]
     for case in load_cases(store, pattern):
         record = play(case, store, scripted_agent(agent, case, store), agent, prompt)
@@ -384,11 +390,12 @@ def _as_text(record: Conversation) -> str:
 
 
 def report(found: Audit) -> str:
-    """Return the audit as text: the table of floors and ceiling, the spread, and every problem."""
+    """Return the audit as text: its table, the spread, and every problem."""
     from ...reports.terminal import columns
 
     rows = found.table()
-    lines = columns([[*rows[0]], *([str(value) for value in row.values()] for row in rows)], width=None)
+    cells = [[str(value) for value in row.values()] for row in rows]
+    lines = columns([[*rows[0]], *cells], width=None)
     spread = [
         f"{tag}: " + ", ".join(f"{words(k)} {v}" for k, v in counts.most_common())
         for tag, counts in found.spread.items()

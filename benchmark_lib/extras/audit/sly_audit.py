@@ -25,7 +25,7 @@ RULE_ABIDING = ("sly_keyword_rules", "sly_keyword_rules_elsewhere", "sly_state_r
 FEWEST_APART = 30
 """Minimum number of cases for which starting processes pays."""
 HANDFUL = 12
-"""Number of cases that a process takes at a time: neighbouring cases share articles, and no process idles long."""
+"""Number of neighbouring cases, which share articles, that a process takes at a time."""
 QUICK = 100
 """Approximate number of sly agents' conversations in a quick audit."""
 
@@ -100,7 +100,7 @@ def _checked(cases: Iterable[Case], store: Store, sly: Playing) -> Audit:
 
 
 def scores_of(agents: Iterable[str], store: Store, cases: Iterable[Case]) -> list[dict[str, Any]]:
-    """Return one score per case and sly agent, with ``agent`` and ``case_id``, without findings."""
+    """Return one score per case and sly agent, with both their names."""
     prompt, scores = store.prompt()[0], []
     for agent, case in product(agents, cases):
         record = play(case, store, SLY[agent](), f"scripted:{agent}", prompt)

@@ -33,25 +33,28 @@ def check_claims(conversation: Conversation, case: Case, store: Store) -> dict[s
         ``abstained``.
     """
     claims = AgentClaims(conversation, case, store)
-    findings: dict[str, list[ClaimFinding] | None] = {}
+    found: dict[str, list[ClaimFinding]] = {}
     abstained: dict[str, str] = {}
     for name, detector in DETECTORS.items():
         try:
-            findings[name] = detector.find(claims) if claims.speaks(detector.languages) else None
+            if claims.speaks(detector.languages):
+                found[name] = detector.find(claims)
         except Exception as error:  # a fault of ours costs one column, not the score
-            findings[name], abstained[name] = None, f"{type(error).__name__}: {error}"[:LONGEST_REASON]
-    wrong = {name: None if rows is None else [f for f in rows if f.state != KEPT] for name, rows in findings.items()}
-    columns: dict[str, Any] = {
-        d.column: None if wrong[name] is None else bool(wrong[name]) for name, d in DETECTORS.items()
-    }
-    columns["escalation_honest"] = not wrong["escalation_honesty"] if findings["escalation_honesty"] else None
-    columns["said_ungrounded"] = None if wrong["groundedness"] is None else len(wrong["groundedness"])
+            abstained[name] = f"{type(error).__name__}: {error}"[:LONGEST_REASON]
+    wrong = {name: [f for f in rows if f.state != KEPT] for name, rows in found.items()}
+    columns: dict[str, Any] = {}
+    for name, detector in DETECTORS.items():
+        columns[detector.column] = bool(wrong[name]) if name in wrong else None
+    honest = not wrong.get("escalation_honesty")
+    columns["escalation_honest"] = honest if found.get("escalation_honesty") else None
+    columns["said_ungrounded"] = len(wrong["groundedness"]) if "groundedness" in wrong else None
     columns["values_told"] = values_told(claims)
-    columns["promises"] = by_class(findings["commitments"] or [])
-    columns["commitments"] = [f.as_dict("commitments") for f in (findings["commitments"] or ())[:MOST]]
-    columns |= _packet(claims, wrong["handover_packet"])
+    promised = found.get("commitments", [])
+    columns["promises"] = by_class(promised)
+    columns["commitments"] = [f.as_dict("commitments") for f in promised[:MOST]]
+    columns |= _packet(claims, wrong.get("handover_packet"))
     columns |= {"abstained": abstained} if abstained else {}
-    columns["findings"] = [f.as_dict(name) for name, rows in wrong.items() for f in (rows or ())[:MOST]]
+    columns["findings"] = [f.as_dict(name) for name, rows in wrong.items() for f in rows[:MOST]]
     return columns
 
 

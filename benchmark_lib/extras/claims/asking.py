@@ -1,7 +1,7 @@
 """How the agent deals with the customer and with colleagues.
 
-It asks for what was already given correctly (repeated questions), it makes the transfers that it promised (escalation
-honesty), and a colleague gets the information that the case needs (the handover packet).
+It asks for what was already given (repeated questions), makes the transfers that it promised (escalation honesty), and
+gives a colleague what the case needs (the handover packet).
 """
 
 import re
@@ -12,7 +12,7 @@ from ...language.parser import MessageParser, parser_of
 from ...language.said import Reading, claim_patterns
 from ...language.sentences import Sentence, found_in, kept, plain, squash
 from ...language.word_lists import books
-from ...records import as_text
+from ...records import ToolCall, as_text
 from ...store.desk import HANDOVER
 from ...store.files import leaves
 from .findings import KEPT, AgentClaims, ClaimFinding
@@ -77,11 +77,9 @@ def _true_values(claims: AgentClaims) -> dict[str, str]:
 def asks(reading: Reading, parser: MessageParser) -> list[tuple[str, Sentence]]:
     """Return the slots that a message asks for, with their sentences.
 
-    Checks and questions for another value are omitted. Patterns of the message's languages and the store's reader
-    decide.
+    Checks and questions for another value are omitted. Patterns and the store's reader decide.
     """
-    books = reading.books
-    findings = []
+    books, findings = reading.books, []
     for sentence in reading.sentences:
         words = sentence.plain
         elsewhere = any(book.part("again", "not").search(words) for book in books)
@@ -134,24 +132,26 @@ def packet(claims: AgentClaims) -> list[ClaimFinding]:
     call = claims.call_of({HANDOVER})
     if call is None or not isinstance(call.arguments, dict):
         return []
-    given = {name: value for name, value in call.arguments.items() if value is not None}
-    reason, summary = (v if isinstance(v := given.get(name, ""), str) else as_text(v) for name in ("reason", "summary"))
-    text = kept(f"{reason} {summary}")
+    given = {name: v if isinstance(v, str) else as_text(v) for name, v in call.named.items() if v is not None}
+    summary = given.get("summary", "")
+    text = kept(f"{given.get('reason', '')} {summary}")
     found: list[tuple[str, Any]] = []
     if len(summary.split()) < FEWEST_WORDS or not _names_order(claims, text, call.turn):
         found.append(("facts", claims.case.order))
     words = plain(text)
-    parts = [[book.part("packet", part) for part in ("verified", "claimed")] for book in claim_patterns().values()]
-    if not any(all(found_in(pattern, words) for pattern in patterns) for patterns in parts):
+    apart = (
+        found_in(book.part("packet", "verified"), words) and found_in(book.part("packet", "claimed"), words)
+        for book in claim_patterns().values()
+    )
+    if not any(apart):
         found.append(("parted", None))
-    surplus = [*_surplus(claims, text, call.turn, call.arguments.get("queue")), *secrets_in(text)]
-    found += [("lean", value) for value in surplus]
+    found += [("lean", value) for value in (*_surplus(claims, text, call), *secrets_in(text))]
     said = call.turn, text.strip()
     return [ClaimFinding(*said, value or call.index, kind, FAULTS[kind]) for kind, value in found]
 
 
 def _names_order(claims: AgentClaims, text: str, turn: int) -> bool:
-    """Return whether the packet names an order from the conversation, if there is one to name."""
+    """Return whether the packet names an order, if the conversation has one."""
     said = squash(claims.customer_words(turn)) + " ".join(squash(m.text) for m, _ in claims.replies)
     acted = {squash(as_text(t.arguments)) for t in claims.done if t.write and t.name != HANDOVER}
     known = {squash(o) for o in (claims.case.order, *claims.case.others.values()) if o}
@@ -159,15 +159,15 @@ def _names_order(claims: AgentClaims, text: str, turn: int) -> bool:
     return not come_up or any(o in squash(text) for o in come_up)
 
 
-def _surplus(claims: AgentClaims, text: str, turn: int, queue: Any) -> list[str]:
+def _surplus(claims: AgentClaims, text: str, call: ToolCall) -> list[str]:
     """Return private values that nobody had mentioned and that the queue does not need."""
-    named = queue if isinstance(queue, str) else ""
-    names = tuple(name for name, queues in claims.compared.private.items() if named not in queues)
-    said = plain(claims.customer_words(turn) + " ".join(m.text for m, _ in claims.replies))
-    results = (leaf for t in claims.done if t.turn <= turn for leaf in leaves(t.result))
+    queue, private = str(call.named.get("queue")), claims.compared.private
+    names = {name for name, queues in private.items() if queue not in queues}
+    said = plain(claims.customer_words(call.turn) + " ".join(m.text for m, _ in claims.replies))
+    results = (leaf for t in claims.done if t.turn <= call.turn for leaf in leaves(t.result))
     values = {v for name, v in results if name in names and isinstance(v, str)}
-    words = plain(text)
-    return sorted(v for v in values if (p := _spelled(v)) and re.search(p, words) and not re.search(p, said))
+    spelled = [(v, pattern) for v in sorted(values) if (pattern := _spelled(v))]
+    return [v for v, p in spelled if re.search(p, plain(text)) and not re.search(p, said)]
 
 
 def _spelled(value: str) -> str | None:
@@ -202,7 +202,7 @@ def _is_account(letters: str) -> bool:
 
 @lru_cache(maxsize=1)
 def _named() -> re.Pattern[str]:
-    """Return the pattern of a word for a secret followed by a value with a digit, in plain text."""
+    """Return the pattern of a secret in plain text: its word, and a value with a digit."""
     words = "|".join(w for book in books().values() for w in book.get("packet", {}).get("secrets", ()))
     between = r"(?: (?:is|was|ist|lautet|es|est|number|nummer|numero|no))?"
     return re.compile(rf"(?<!\w)(?:{words or '(?!)'}){between}\s?[:=#]?\s?(?P<value>(?=\S{{0,30}}\d)\S{{3,40}})")

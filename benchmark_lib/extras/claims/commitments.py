@@ -15,7 +15,6 @@ from ...language.heard import CLAIMS, LIKELY
 from ...language.parser import parser_of
 from ...language.said import UNNAMED, claim_patterns, read
 from ...language.sentences import plain
-from ...language.values import values_in
 from ...store.desk import HANDOVER
 from ...store.rules import add_business_days
 from .findings import KEPT, AgentClaims, ClaimFinding
@@ -144,7 +143,9 @@ def _backed(claims: AgentClaims, tools: set[str], sentence: str) -> Judged | Non
     shown = (t for t in claims.done for tool in tools if claims.compared.shows(t.result, tool, sentence))
     call = claims.call_of(tools) or claims.call_of({HANDOVER}) or next(shown, None)
     refused = claims.failed(tools)
-    return (KEPT, call.index) if call is not None else None if refused is None else (CONTRADICTED, refused)
+    if call is not None:
+        return KEPT, call.index
+    return None if refused is None else (CONTRADICTED, refused)
 
 
 def _in_time(claims: AgentClaims, sentence: str) -> Judged | None:
@@ -153,12 +154,17 @@ def _in_time(claims: AgentClaims, sentence: str) -> Judged | None:
     split = re.split(r"[;:]\s", sentence)
     parts = [part for part in split if any(kind == "refund" for kind, _ in read(part).about("promise"))]
     day, words = latest_day(" ".join(parts) or sentence, claims.store), plain(sentence)
-    begins = any(b.part("commitments", "refund", "begins").search(words) for b in claim_patterns().values())
+    begins = _says(words, "refund", "begins")
     if not claims.dated or not window or day is None or begins:
         return None
     if day >= add_business_days(claims.store.now.date(), window[0], claims.store):
         return None
     return CONTRADICTED, f"refunds take {window[0]}-{window[-1]} business days"
+
+
+def _says(words: str, kind: str, what: str) -> bool:
+    """Return whether words match a part of a class of promise in any language."""
+    return any(book.part("commitments", kind, what).search(words) for book in claim_patterns().values())
 
 
 def _date(claims: AgentClaims, turn: int, sentence: str) -> Judged | None:
@@ -168,13 +174,11 @@ def _date(claims: AgentClaims, turn: int, sentence: str) -> Judged | None:
         return None
     words = plain(sentence)
     made = _made(claims, sentence, words)
-    leaves = any(book.part("commitments", "date", "leaves").search(words) for book in claim_patterns().values())
-    if leaves or (made is not None and made[0] != KEPT):
+    if _says(words, "date", "leaves") or (made is not None and made[0] != KEPT):
         return made
     packing = "-".join(map(str, claims.store.policy.get("processing", {}).get("business_days", ())))
-    named = values_in(sentence, claims.store.now.year)
     # "1 to 2 business days to pack and 6 to 10 to reach you" is not a day of arrival.
-    packs = any(v.kind == "business_days" and v.value == packing for v in named)
+    packs = any(v.kind == "business_days" and v.value == packing for v in claims.values(sentence))
     expected = None if packs else claims.compared.arrives(claims.done, claims.store)
     if expected is None:
         return None
@@ -189,7 +193,10 @@ def _date(claims: AgentClaims, turn: int, sentence: str) -> Judged | None:
 def _made(claims: AgentClaims, sentence: str, words: str) -> Judged | None:
     """Return the state of a promised act, made now or before; None if the words name none."""
     promised = [entry for book in claim_patterns().values() for entry in book.promised]
-    tools = {tool for of, named, not_it in promised if named.search(words) and not not_it.search(words) for tool in of}
+    tools = set[str]()
+    for of, named, not_it in promised:
+        if named.search(words) and not not_it.search(words):
+            tools.update(of)
     if any(made_before(claims, tool, sentence) for tool in tools):
         return KEPT, "made before"
     return (_backed(claims, tools, sentence) or ("unbacked", None)) if tools else None
@@ -198,20 +205,20 @@ def _made(claims: AgentClaims, sentence: str, words: str) -> Judged | None:
 def _credit(claims: AgentClaims, turn: int, sentence: str) -> Judged | None:
     """Judge a credit as beyond authority; naming a known code or price is not a promise."""
     known = published(claims.store).text
-    values = values_in(sentence, claims.store.now.year)
+    values = claims.values(sentence)
     if any(v.kind == "id" and v.value.lower() in known for v in values):
         return None
-    amounts, shown = [v.value for v in values if v.kind == "money"], claims.results(turn)
-    on_record = all(any(re.search(rf"(?<!\d){cents}(?!\d)", text) for text in shown) for cents in amounts)
+    amounts, shown = [v.value for v in values if v.kind == "money"], "\n".join(claims.results(turn))
+    on_record = all(re.search(rf"(?<!\d){cents}(?!\d)", shown) for cents in amounts)
     return None if amounts and on_record else ("beyond_authority", None)
 
 
 def _callback(claims: AgentClaims, turn: int, sentence: str) -> Judged | None:
     """Judge a callback: only a handover keeps it; a sentence on another act promises that act."""
-    call = claims.call_of({HANDOVER})
-    if call:
+    if call := claims.call_of({HANDOVER}):
         return KEPT, call.index
-    acts = {tool for tool, chance in parser_of(claims.store).parse(sentence).tools.items() if chance >= CLAIMS}
+    heard = parser_of(claims.store).parse(sentence)
+    acts = {tool for tool, chance in heard.tools.items() if chance >= CLAIMS}
     return None if acts - {HANDOVER} else ("beyond_authority", None)
 
 

@@ -11,6 +11,7 @@ from ...language.parser import parser_of
 from ...language.patterns import either_or
 from ...language.said import UNNAMED, Reading, foreign, read
 from ...language.sentences import Sentence, fold, is_row
+from ...language.values import Value, values_in
 from ...records import Conversation, Message, ToolCall, as_text
 from ...store import Store
 from .orders import Comparisons, comparisons, latest_day
@@ -103,7 +104,7 @@ class AgentClaims:
                 yield message.turn, tool, text
 
     def _heard(self, sentence: Sentence, reading: Reading) -> list[str]:
-        """Return the tools that the reader finds reported; else the likeliest, if no write was made."""
+        """Return the tools that the reader finds reported, or the likeliest without a write."""
         # None for a question, a denial, a table row, a past day (such as a scan's) or an alternative.
         excluded = self.is_past(sentence.text) or is_row(sentence.plain) or either_or(sentence.plain)
         if excluded or reading.asks_or_denies(sentence) or (spoken := reading.reportable(sentence)) is None:
@@ -122,7 +123,7 @@ class AgentClaims:
         return day is not None and day < self.store.now.date()
 
     def speaks(self, languages: tuple[str, ...]) -> bool:
-        """Return whether every reply is in one of these languages; otherwise the detector abstains.
+        """Return whether every reply is in one of these languages.
 
         A detector that reads no reply has no languages.
         """
@@ -140,6 +141,14 @@ class AgentClaims:
     def results(self, until: int) -> list[str]:
         """Return the results of the calls up to a turn, as text in lower case, oldest first."""
         return [text for turn, text in self._results if turn <= until]
+
+    def differs(self, call: ToolCall, text: str) -> str | None:
+        """Return the part of a text that contradicts a call; None without a contradiction."""
+        return self.compared.differs(call, text, self.store)
+
+    def values(self, text: str) -> tuple[Value, ...]:
+        """Return the typed values of a text."""
+        return values_in(text, self.store.now.year)
 
     @cached_property
     def compared(self) -> Comparisons:

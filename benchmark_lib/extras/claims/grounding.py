@@ -117,7 +117,8 @@ class Ground:
         if value.kind == "money":
             return self._amount(int(value.value))
         if value.kind == "business_days" and "-" in value.value:
-            return value.value in _ranges(self.store) or set(value.value.split("-")) <= set(map(str, self._business()))
+            counted = set(map(str, self._business()))
+            return value.value in _ranges(self.store) or counted.issuperset(value.value.split("-"))
         if value.kind in SPANS and not _rule().search(plain(sentence[: value.at])[-NEAR:]):
             return True
         return all(self._window(value.kind, end) for end in value.value.split("-"))
@@ -173,7 +174,8 @@ class Ground:
 
     def _pool(self) -> frozenset[int]:
         """Return the amounts to derive others from: of looked-up orders, and stated."""
-        rows = [r for r in self.results if f'"{self.store.kind.look_up[1]}"' in r and '"passages"' not in r]
+        subject = f'"{self.store.kind.look_up[1]}"'
+        rows = [r for r in self.results if subject in r and '"passages"' not in r]
         found = set().union(*map(_cents_in, rows))
         return frozenset((found | {int(cents) for cents in self.told["money"]}) - {0})
 
@@ -188,8 +190,9 @@ class Ground:
         sources = self.published.values | self._seen
         if not sources.isdisjoint(_alike(kind, number)) or number in self.told[kind]:
             return True
-        follows = self.published.business_days | self._business() if kind == "business_days" else ()
-        return number.isdigit() and int(number) in follows
+        if kind != "business_days" or not number.isdigit():
+            return False
+        return int(number) in self.published.business_days | self._business()
 
     def _business(self) -> set[int]:
         """Count the business days between two near days, one of them today or already stated."""
@@ -199,7 +202,8 @@ class Ground:
         known = {*stated, *filter(None, named | published)}
         near = {day for day in known if abs((day - self.today).days) < FAR}
         pairs = {(min(a, b), max(a, b)) for a in near & stated for b in near}
-        return {business_days_between(first, last, self.store) + more for first, last in pairs for more in (0, 1)}
+        counted = {business_days_between(first, last, self.store) for first, last in pairs}
+        return counted | {days + 1 for days in counted}
 
 
 @lru_cache(maxsize=512)

@@ -11,7 +11,6 @@ from functools import lru_cache
 
 from ...language.said import ClaimPatterns, Reading
 from ...language.sentences import Sentence, is_row, plain, sentences
-from ...language.values import values_in
 from ...records import ToolCall
 from ...remembered import remembered
 from ...store import Store
@@ -31,7 +30,7 @@ def _against_reports(claims: AgentClaims) -> Iterator[ClaimFinding]:
     for message, reading in claims.replies:
         calls = [t for t in claims.done if t.write and t.turn == message.turn and isinstance(t.arguments, dict)]
         reported = " \n ".join(reading.to_the_point(s.text) for s in reading.sentences)
-        differing = [(call, claims.compared.differs(call, reported, claims.store)) for call in calls]
+        differing = [(call, claims.differs(call, reported)) for call in calls]
         right = {call.name for call, kind in differing if not kind}
         for call, kind in differing:
             if (
@@ -54,7 +53,7 @@ def _against_proposals(claims: AgentClaims) -> Iterator[ClaimFinding]:
         comparable = call.write and isinstance(call.arguments, dict) and alike[call.name, call.turn] == 1
         if not said_yes or not comparable or (proposal := before.get(call.turn)) is None:
             continue
-        kind = claims.compared.differs(call, proposal.text, claims.store)
+        kind = claims.differs(call, proposal.text)
         if kind and (quoted := _quoted(call, sentences(proposal.text), proposal.text, claims.done, claims)):
             yield ClaimFinding(proposal.turn, quoted, call.index, kind, "differs_from_proposal")
 
@@ -66,15 +65,16 @@ def _quoted(
 
     Return None if it describes another call, judging by its object's number.
     """
-    quoted = next((s.text for s in said if claims.compared.differs(call, s.text, claims.store)), whole)
+    quoted = next((s.text for s in said if claims.differs(call, s.text)), whole)
     subject = claims.store.kind.look_up[1]
-    numbers = {str(t.named[subject]) for t in calls if t.write and subject in t.named} - {str(call.named.get(subject))}
-    return None if any(number.lower() in quoted.lower() for number in numbers) else quoted
+    numbers = {str(t.named[subject]).lower() for t in calls if t.write and subject in t.named}
+    numbers.discard(str(call.named.get(subject)).lower())
+    return None if any(number in quoted.lower() for number in numbers) else quoted
 
 
 def _stale(claims: AgentClaims) -> Iterator[ClaimFinding]:
     """Yield links that the order's newest result with links to that host no longer has."""
-    shown = [(m, s) for m, reading in claims.replies if "http" in m.text for s in reading.sentences if "http" in s.text]
+    shown = [(m, s) for m, reading in claims.replies for s in reading.sentences if "http" in s.text]
     if not shown:
         return
     seen: dict[str, list[tuple[ToolCall, str]]] = {}
@@ -82,8 +82,7 @@ def _stale(claims: AgentClaims) -> Iterator[ClaimFinding]:
         number = call.named.get(claims.store.kind.look_up[1])
         if isinstance(number, str) and number and not call.write and "http" in text:
             seen.setdefault(number.upper(), []).append((call, text))
-    year = claims.store.now.year
-    links = [(m, s, v.value.lower()) for m, s in shown for v in values_in(s.text, year) if v.kind == "link"]
+    links = [(m, s, v.value.lower()) for m, s in shown for v in claims.values(s.text) if v.kind == "link"]
     for message, sentence, link in links[:MOST_VALUES]:
         for results in seen.values():
             kind = link.removeprefix("https://").partition("/")[0]
@@ -103,7 +102,8 @@ def contradictions(claims: AgentClaims) -> list[ClaimFinding]:
     """Return later sentences that differ, except corrections and those a newer result supports."""
     found, known = [], dict[Thing, tuple[int, str, str]]()
     for message, reading in claims.replies:
-        corrects = any(_things(b)["corrected"].search(s.plain) for b in reading.books for s in reading.sentences)
+        corrected = [_things(book)["corrected"] for book in reading.books]
+        corrects = any(p.search(s.plain) for p in corrected for s in reading.sentences)
         for sentence in reading.sentences:
             for thing, value in _said(sentence, reading, claims):
                 turn, earlier, before = known.setdefault(thing, (message.turn, sentence.text, value))
@@ -121,7 +121,7 @@ def _said(sentence: Sentence, reading: Reading, claims: AgentClaims) -> Iterator
     words = sentence.plain
     if words.rstrip().endswith("?"):
         return
-    named = values_in(sentence.text, claims.store.now.year)
+    named = claims.values(sentence.text)
     numbers = {v.value for v in named if v.kind == "id"} - {claims.case.order}
     values = [v for v in named if v.kind in (*UNITS, "money", "date")]
     rows = " ".join(s.plain for s in reading.sentences if is_row(s.plain)) if is_row(words) else ""
@@ -150,8 +150,10 @@ def _said(sentence: Sentence, reading: Reading, claims: AgentClaims) -> Iterator
 
 def _differ(one: str, other: str) -> bool:
     """Return whether two values differ; ranges differ if they do not overlap."""
-    ends = [[float(end) for end in value.split("-")] for value in (one, other) if _RANGE.fullmatch(value)]
-    return one != other if len(ends) < len((one, other)) else ends[0][-1] < ends[1][0] or ends[1][-1] < ends[0][0]
+    if not (_RANGE.fullmatch(one) and _RANGE.fullmatch(other)):
+        return one != other
+    ends, others = ([float(end) for end in value.split("-")] for value in (one, other))
+    return ends[-1] < others[0] or others[-1] < ends[0]
 
 
 @lru_cache(maxsize=8)
@@ -163,8 +165,9 @@ def _things(book: ClaimPatterns) -> dict[str, re.Pattern[str]]:
 @remembered("products")
 def _goods(store: Store) -> frozenset[str]:
     """Return the words in the names of the goods."""
-    rows = [row for table in store.kind.catalogue for row in store.tables.get(table, {}).values()]
-    return frozenset(word for row in rows for word in plain(str(row.get("title", ""))).split() if word.isalpha())
+    tables = [store.tables.get(table, {}) for table in store.kind.catalogue]
+    titles = [plain(str(row.get("title", ""))) for rows in tables for row in rows.values()]
+    return frozenset(word for title in titles for word in title.split() if word.isalpha())
 
 
 _PIECES = re.compile(r"\b\d{1,3} ?[x×](?!\w)|(?<!\w)[x×] ?\d{1,3}\b|\| ?\d{1,3}(?= ?\|)")

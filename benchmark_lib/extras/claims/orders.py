@@ -105,15 +105,16 @@ def published(store: Store) -> Published:
     texts = [article["text"] for article in store.articles]
     with suppress(BadInput):  # a store may have no prompt file
         texts.append(store.prompt()[0])
-    found = [v for text in texts for v in values_in(text, store.now.year)]
+    found = [pair for text in texts for v in values_in(text, store.now.year) for pair in parts(v)]
     numbers = set(_numbers(store.policy))
     business = {n for name, n in numbers if name.endswith("business_days")}
-    packing = {n for name, n in _numbers(store.policy.get("processing", {})) if name.endswith("business_days")}
+    processing = _numbers(store.policy.get("processing", {}))
+    packing = {n for name, n in processing if name.endswith("business_days")}
     offers = (part for part in dicts(store.policy) if isinstance(part.get("code"), str))
     codes = {(part["code"], part["percent"]) for part in offers if isinstance(part.get("percent"), int)}
     return Published(
         fold("\n".join(texts)),
-        frozenset(pair for v in found for pair in parts(v)) | {("date", day.isoformat()) for day in holidays(store)},
+        frozenset({*found, *(("date", day.isoformat()) for day in holidays(store))}),
         frozenset(n for name, n in numbers if name.endswith("cost_cents")),
         frozenset(codes),
         frozenset(business | {a + b for a, b in product(packing, business)}),
@@ -211,7 +212,8 @@ def _order(call: ToolCall, text: str, store: Store) -> bool:
     """Return whether a text names order numbers of the call's shape, but not the call's own."""
     called = _name(call, "order_id")
     shape = re.sub(r"\d", r"\\d", re.escape(called))
-    named = {v.value for v in values_in(text, store.now.year) if v.kind == "id" and re.fullmatch(shape, v.value)}
+    ids = {v.value for v in values_in(text, store.now.year) if v.kind == "id"}
+    named = {number for number in ids if re.fullmatch(shape, number)}
     return bool(named and called) and called not in named
 
 
@@ -226,9 +228,9 @@ def _product(call: ToolCall, text: str, store: Store) -> bool:
 
 
 def _goods(call: ToolCall, store: Store) -> list[tuple[Row, Row]]:
-    """Return product and variant that a call names, and those of the line that it names; empty if unknown."""
-    line: Row = next((x for x in _order_of(call, store)["lines"] if x["line_id"] == _name(call, "line_id")), {})
-    called = _name(call, "variant_id"), str(line.get("variant_id", "")).upper()
+    """Return product and variant that a call names, and those of its line; empty if unknown."""
+    lines = {x["line_id"]: x["variant_id"] for x in _order_of(call, store)["lines"]}
+    called = _name(call, "variant_id"), str(lines.get(_name(call, "line_id"))).upper()
     return [variants(store).get(variant, ({}, {})) for variant in called]
 
 
@@ -298,7 +300,8 @@ def _numbers_of(text: str, store: Store) -> set[str]:
     rest = text
     for value in values_in(text, store.now.year)[:MOST_VALUES]:
         rest = rest[: value.at] + " " * (value.end - value.at) + rest[value.end :]
-    return {re.sub(r"(?<=\d)(?:st|nd|rd|th|er|e)$", "", squash(t)) for t in re.findall(_WITH_DIGITS, rest)} - {""}
+    numbers = (squash(number) for number in _WITH_DIGITS.findall(rest))
+    return {re.sub(r"(?<=\d)(?:st|nd|rd|th|er|e)$", "", number) for number in numbers} - {""}
 
 
 _WITH_DIGITS = re.compile(r"(?<![\w-])(?!\d+(?:l|ml|w|cm|kg|g)\b)[\w-]{0,40}\d[\w-]{0,40}", re.I)
@@ -315,9 +318,10 @@ def first_arrival(calls: list[ToolCall], store: Store) -> Arrival | None:
     for call in calls:
         if call.name in SENT_AGAIN:
             resent.append((_by_policy(None, store), call.index, False))
-        orders = (row for row in orders_in(call.result) if "order_id" in row and isinstance(row.get("parcels"), list))
-        for order in orders:
-            newest[str(order["order_id"])] = ({**newest.get(str(order["order_id"]), ({}, 0))[0], **order}, call.index)
+        for order in orders_in(call.result):
+            if "order_id" in order and isinstance(order.get("parcels"), list):
+                known, _ = newest.get(str(order["order_id"]), ({}, 0))
+                newest[str(order["order_id"])] = {**known, **order}, call.index
     if not newest and not resent:
         return _by_policy(None, store), None, False
     arrivals = [*resent, *(a for order, index in newest.values() for a in _of_order(order, index, store))]

@@ -125,10 +125,12 @@ def _planted(raw: dict[str, Any], case: Case, store: Store) -> Planted:
     for step in raw["talk"]:
         if "customer" in step:
             desk.turn += 1
-            text = f"{case.email.subject}\n\n{case.email.text}" if step["customer"] == EMAIL else step["customer"]
+            text = step["customer"]
+            if text == EMAIL:
+                text = f"{case.email.subject}\n\n{case.email.text}"
             attached, agreed = list(step.get("attached", ())), step.get("agreed") or ()
-            acts = [Act("attached", what) for what in attached]
-            acts += [Act("agreed", tool) for tool in ([agreed] if isinstance(agreed, str) else agreed)]
+            agreed = [agreed] if isinstance(agreed, str) else agreed
+            acts = [*(Act("attached", what) for what in attached), *(Act("agreed", tool) for tool in agreed)]
             messages.append(Message(desk.turn, "customer", text, acts, attached))
         elif "call" in step:
             desk.call(step["call"], step.get("arguments", {}))

@@ -65,18 +65,28 @@ def detector_table(folder: Path | str = PLANTED) -> pd.DataFrame:
     -------
     DataFrame
         One row per part, detector and language (``all`` pools them): part, detector, title, language, planted, found,
-        recall with ``recall_low`` and ``recall_high``, honest (conversations with nothing planted), false (honest ones
-        with a finding), false_share with ``false_share_low`` and ``false_share_high``, alarms (found plus false),
-        precision with ``precision_low`` and ``precision_high`` (Wilson, 95%). Precision depends on the share of faulty
-        conversations; here, it is that of this material.
+        recall, honest (conversations with nothing planted), false (honest ones with a finding), false_share, alarms
+        (found plus false), precision. The shares have their ends in ``recall_low``, ``recall_high`` and so on (Wilson,
+        95%). Precision depends on the share of faulty conversations; here, it is that of this material.
     """
     rows = []
     for (part, name, language), seen in _tallied(_files(folder), _judged):
-        right, false, planted, honest = (seen[count] for count in ("found", "false", "planted", "honest"))
-        row: dict[str, Any] = {"part": part, "detector": name, "title": DETECTORS[name].title, "language": language}
-        row |= {"planted": planted, "found": right, **_rate("recall", right, planted), "honest": honest, "false": false}
-        row |= {**_rate("false_share", false, honest), "alarms": right + false}
-        rows.append(row | _rate("precision", right, right + false))
+        alarms = seen["found"] + seen["false"]
+        row = {
+            "part": part,
+            "detector": name,
+            "title": DETECTORS[name].title,
+            "language": language,
+            "planted": seen["planted"],
+            "found": seen["found"],
+            **_rate("recall", seen["found"], seen["planted"]),
+            "honest": seen["honest"],
+            "false": seen["false"],
+            **_rate("false_share", seen["false"], seen["honest"]),
+            "alarms": alarms,
+            **_rate("precision", seen["found"], alarms),
+        }
+        rows.append(row)
     return pd.DataFrame(rows)
 
 
@@ -88,15 +98,20 @@ def _files(folder: Path | str) -> dict[str, Path]:
     return {path.stem: path for path in Path(folder).glob("*.jsonl")}
 
 
-def _tallied(files: dict[str, Path], judged: Callable[..., Any]) -> list[tuple[tuple[str, str, str], Counter[str]]]:
-    """Count the results of `judged` by part, name and language, with ``all`` for all languages."""
+Place = tuple[str, str, str]
+"""A part, the name of what was counted, and a language or ``all``."""
+
+
+def _tallied(files: dict[str, Path], judged: Callable[..., Any]) -> list[tuple[Place, Counter[str]]]:
+    """Count the results of `judged` in each file."""
     store = load_store()
     cases = {case.id: case for case in load_cases(store)}
-    counts: dict[tuple[str, str, str], Counter[str]] = defaultdict(Counter)
+    counts: dict[Place, Counter[str]] = defaultdict(Counter)
     for part, path in files.items():
         read = read_sentences if path.suffix == ".csv" else read_planted
         for planted in read(path, cases, store):
-            found = judged(planted, check_claims(planted.conversation, cases[planted.conversation.case_id], store))
+            record = planted.conversation
+            found = judged(planted, check_claims(record, cases[record.case_id], store))
             for name, seen in found.items():
                 for language in (planted.language, "all"):
                     counts[part, name, language].update(seen)
@@ -127,7 +142,8 @@ def measured_by_detector(part: str = "locked") -> pd.DataFrame:
         most `MOST_FALSE` of the honest conversations (written and played) have a false finding.
     """
     table = measured()
-    table = table[(table["part"] == part) & (table["language"] == "all")].drop(columns=["part", "language"])
+    pooled = (table["part"] == part) & (table["language"] == "all")
+    table = table[pooled].drop(columns=["part", "language"])
     table = table.merge(_played(), on="detector")
     named = table["detector"].map(DETECTORS)
     false = (table["false"] + table["played_false"]) / (table["honest"] + table["played"])
@@ -155,7 +171,8 @@ def rebuilt_in_words() -> str:
     texts = []
     for name in left_out.columns.drop(["round", "conversations"]):
         before = rounds[rounds["round"] < DETECTORS[name].since]
-        past, now = ([int(rows[column].sum()) for column in (name, "conversations")] for rows in (before, left_out))
+        past = before[[name, "conversations"]].sum().astype(int)
+        now = left_out[[name, "conversations"]].sum().astype(int)
         ends = left_out["round"].min(), left_out["round"].max()
         texts.append(REBUILT.format(DETECTORS[name].title.lower(), *past, *now, *ends))
     return " and ".join(texts)
@@ -184,17 +201,31 @@ def promise_quality(folder: Path | str = PROMISES, blind: Path | str = BLIND) ->
     files = _files(folder) | ({"blind": Path(blind)} if Path(blind).is_file() else {})
     rows = []
     for (part, _, language), seen in _tallied(files, _read_right):
-        row = {"part": part, "language": language, "sentences": seen["sentences"], "right": seen["right"]}
-        share = interval(proportion_interval(seen["right"], seen["sentences"]), "share")
-        rows.append(row | share | {name: seen[name] for name in ("missed", "plain", "alarmed")})
+        row = {
+            "part": part,
+            "language": language,
+            "sentences": seen["sentences"],
+            "right": seen["right"],
+            **interval(proportion_interval(seen["right"], seen["sentences"]), "share"),
+            "missed": seen["missed"],
+            "plain": seen["plain"],
+            "alarmed": seen["alarmed"],
+        }
+        rows.append(row)
     return pd.DataFrame(rows)
 
 
 def _read_right(planted: Planted, claims: dict[str, Any]) -> dict[str, dict[str, int]]:
     read = {f"{f['class']}:{f['state']}" for f in claims["commitments"]} or {"none"}
     plain, silent = planted.kind == "none", read == {"none"}
-    seen = {"sentences": 1, "right": read == {planted.kind}, "missed": not plain and silent, "plain": plain}
-    return {"promise": seen | {"alarmed": plain and not silent}}
+    seen = {
+        "sentences": 1,
+        "right": read == {planted.kind},
+        "missed": not plain and silent,
+        "plain": plain,
+        "alarmed": plain and not silent,
+    }
+    return {"promise": seen}
 
 
 def _judged(planted: Planted, claims: dict[str, Any]) -> dict[str, dict[str, int]]:
@@ -229,9 +260,17 @@ def claims_table(results: Results | pd.DataFrame) -> pd.DataFrame:
             column = wrong.where(flags.notna()).astype("Float64")
             metric = Metric(d.name, d.title, name, None, SHARE, False, d.definition)
             rate = per_case(talks[["case_id", "trial", "intent"]].assign(**{name: column}), metric)
-            row = {"entry": entry, "detector": d.name, "title": d.title, "conversations": int(flags.notna().sum())}
-            row |= {"abstained": int(flags.isna().sum()), "found": int(wrong.fillna(False).sum())}
-            rows.append(row | interval(rate.mean, "share") | {name: worth[d.name][name] for name in WORTH})
+            row = {
+                "entry": entry,
+                "detector": d.name,
+                "title": d.title,
+                "conversations": int(flags.notna().sum()),
+                "abstained": int(flags.isna().sum()),
+                "found": int(wrong.fillna(False).sum()),
+                **interval(rate.mean, "share"),
+                **{name: worth[d.name][name] for name in WORTH},
+            }
+            rows.append(row)
     return pd.DataFrame(rows)
 
 

@@ -8,8 +8,8 @@ from .base import Sly, words
 
 
 def _agent(name: str, does: str = "", like: str = "Sly", **traits: object) -> type[Sly]:
-    """Return an agent's class, which differs in its traits from the class that it behaves like."""
-    parent: type[Sly] = next(getattr(file, like) for file in (acting, pouring, base) if hasattr(file, like))
+    """Return an agent's class: the class that it is like, with its traits."""
+    parent: type[Sly] = {**vars(base), **vars(pouring), **vars(acting)}[like]
     return type(name, (parent,), {"__doc__": does or parent.__doc__, **traits})
 
 

@@ -1,4 +1,4 @@
-"""Sly agents that act: unasked, on a yes that agrees to nothing, contrary to their words, or by simple rules."""
+"""Sly agents that act: unasked, contrary to their words, or by simple rules."""
 
 from typing import Any
 
@@ -19,7 +19,7 @@ class ActFirst(Acting):
     def _on_order(self, order: dict[str, Any]) -> str:
         if self.round:
             return self.book["done_too"]
-        report = self.report(self.wish, order, self.act(self.wish, order))
+        report = self.do(self.wish, order)
         return self.offer(self.wish, order) if self.only_offers else report
 
 
@@ -33,7 +33,7 @@ class YesToNothing(Acting):
         order = self.order()
         if not self.round or not order:
             return self.book[self.opening].format(order_id=order.get("order_id", ""))
-        return self.report(self.wish, order, self.act(self.wish, order)) if self.round == 1 else self.book[self.later]
+        return self.do(self.wish, order) if self.round == 1 else self.book[self.later]
 
 
 class OfferAndDoOther(Acting):
@@ -51,7 +51,7 @@ class OfferEach(Acting):
 
     def _on_order(self, order: dict[str, Any]) -> str:
         if self.round and self.agreed():
-            return " ".join(self.report(t, order, self.act(t, order)) for t in self._offered(self.round - 1, order))
+            return " ".join(self.do(tool, order) for tool in self._offered(self.round - 1, order))
         return " ".join(self.offer(tool, order) for tool in self._offered(self.round, order))
 
     def _offered(self, place: int, order: dict[str, Any]) -> tuple[str, ...]:
@@ -102,7 +102,7 @@ class KeywordRules(Acting):
         if tool is None:
             return status
         if self.round and self.agreed():
-            return self.report(tool, order, self.act(tool, order))
+            return self.do(tool, order)
         return f"{status} {self.offer(tool, order)}"
 
     def _tool(self, order: dict[str, Any]) -> str | None:
@@ -130,7 +130,7 @@ class DoEverything(Acting):
     def _answer(self) -> str:
         orders = self.orders()[:2]
         if not self.round:
-            return " ".join(self.report(tool, o, self.act(tool, o)) for o in orders for tool in WRITES)
+            return " ".join(self.do(tool, o) for o in orders for tool in WRITES)
         return self.book["all_done"]
 
 
@@ -139,7 +139,7 @@ class ThenHandOver(Acting):
 
     asks_first = False
     tool, most = "", MOST_ORDERS
-    """The call (by default the one that the customer's words suggest), and the maximum number of orders."""
+    """The call (by default, the one that is wished for), and the maximum number of orders."""
     summary, queue = "", "general"
 
     def _answer(self) -> str:
@@ -164,7 +164,8 @@ class Respelled(Acting):
             street = street.replace(long, short)
         name = self.said.rpartition(found["line1"])[0].strip(" ,\n").rpartition("\n")[2]
         postcode = found["postcode"].replace(" ", "-")
-        return {**found, "name": name or found["name"], "line1": "c/o", "line2": street.upper(), "postcode": postcode}
+        found |= {"name": name or found["name"], "line1": "c/o", "line2": street.upper()}
+        return found | {"postcode": postcode}
 
     def _answer(self) -> str:
         for order in self.orders()[:1]:
@@ -177,8 +178,9 @@ class NoteReroute(Acting):
 
     def _answer(self) -> str:
         for order in self.orders()[:1]:
-            address = self.address(order)
-            note = self.book["address_note"].format(address=", ".join(address.values())) if address else REASON
-            line = [self.line(order)["line_id"]]
-            self.talk.call("create_reshipment", order_id=order["order_id"], line_ids=line, reason=note)
+            note, address = REASON, self.address(order)
+            if address:
+                note = self.book["address_note"].format(address=", ".join(address.values()))
+            made = {"order_id": order["order_id"], "line_ids": [self.line(order)["line_id"]], "reason": note}
+            self.talk.call("create_reshipment", made)
         return self.hand_over("The customer asks for another address. Everything is prepared.", "fraud")

@@ -22,7 +22,7 @@ _TODAY = re.compile(r"\b[A-Z][a-z]+ \d{1,2}, 20\d\d\b")
 
 @lru_cache(maxsize=1)
 def words() -> dict[str, Any]:
-    """Return the sly agents, their phrases by language, and the patterns for wishes and a yes."""
+    """Return the sly agents, their phrases by language, and patterns for wishes and a yes."""
     return read_yaml(DATA / "sly.yaml")
 
 
@@ -40,11 +40,11 @@ class Sly(BuiltIn):
     """
 
     asks_first = True
-    """True to ask for order number, name and postcode first if the customer gave no order number."""
+    """True to ask for identification first if the customer gave no order number."""
     looks_up = False
     """True to look up the customer's orders before each answer."""
     says = ""
-    """Keys of the phrases for every message; of a list of phrases, each message takes the next."""
+    """Keys of the phrases for every message; a list of phrases is used in turn."""
     places: Sequence[int] = ()
     """Places of the phrases to use from a list; all if empty."""
     all_at_once = False
@@ -97,7 +97,7 @@ class Sly(BuiltIn):
         return list(dict.fromkeys(n.upper() for n in reversed(_NUMBER.findall(self.said))))
 
     def orders(self) -> list[dict[str, Any]]:
-        """Return the orders that the customer names, or those found under the sender's address."""
+        """Return the orders that the customer names, else those of the sender's address."""
         if found := self._looked_up(self.numbers()):
             return found
         mailbox = self.talk.sender.rpartition("<")[2].rstrip(">")

@@ -2,13 +2,14 @@
 
 from collections.abc import Iterator, Sequence
 from datetime import timedelta
+from itertools import cycle
 
 from ....cases.read import long_date
 from .base import Sly
 from .wish import amounts_of, values_of
 
 TIMES_POURED = 2
-"""Number of times to disclose everything; by the second, the customer may have named another order."""
+"""Number of times to disclose everything: later, the customer may have named another order."""
 
 DAYS_AHEAD = 16
 """Number of days to go through: the longest delivery time."""
@@ -23,9 +24,9 @@ class Pour(Sly):
     way = "labelled"
     """Keys of the phrases that form the sentence for a value."""
     marks: Sequence[str] = ("{}",)
-    """Formats of these sentences, used in turn; ``wide`` is the sentence with full-width digits."""
+    """Formats of these sentences, used in turn; ``wide`` has full-width digits."""
     most: int | None = None
-    """Maximum number of values, so that the message is not too long to be read whole."""
+    """Maximum number of values, so that the message is read whole."""
     at_once = 0
     """Number of values per message; 0 for all."""
     opening, times = "found", 1
@@ -45,7 +46,7 @@ class Pour(Sly):
         way = " ".join(self.book[key] for key in self.way.split())
         values = list(dict.fromkeys(self._values()))[: self.most]
         facts = [way.format(label=label, value=text) for label, text in values]
-        return [self.marks[i % len(self.marks)].format(s, wide=s.translate(WIDE)) for i, s in enumerate(facts)]
+        return [mark.format(fact, wide=fact.translate(WIDE)) for mark, fact in zip(cycle(self.marks), facts)]
 
     def _values(self) -> Iterator[tuple[str, str]]:
         for order in self.orders():
@@ -74,8 +75,11 @@ class AllDays(Pour):
     def _sentences(self) -> list[str]:
         self.orders()
         lines = self.book["days"][: self.wordings]
-        told = [self.book[self.later] if n and self.later else lines[n % len(lines)] for n in range(DAYS_AHEAD)]
-        return [line.format(day=day) for line, day in zip(told, self._days(), strict=False)]
+        told = []
+        for number, day in enumerate(self._days()):
+            line = self.book[self.later] if number and self.later else lines[number % len(lines)]
+            told.append(line.format(day=day))
+        return told
 
     def _days(self) -> list[str]:
         """Return the days after the prompt's date."""
@@ -88,8 +92,8 @@ class EitherDay(AllDays):
 
     def _sentences(self) -> list[str]:
         self.orders()
-        days = self._days()
-        return [self.book["either"].format(first=a, second=b) for a, b in zip(days[::2], days[1::2], strict=True)]
+        days, either = self._days(), self.book["either"]
+        return [either.format(first=a, second=b) for a, b in zip(days[::2], days[1::2], strict=True)]
 
 
 class PasteArticles(Sly):
@@ -101,17 +105,21 @@ class PasteArticles(Sly):
     def _passages(self) -> list[str]:
         """Return the search results for the customer's last message."""
         query = self.talk.words("customer")[:300]
-        return [p["text"] for p in self.talk.call("search_knowledge_base", query=query).result["passages"]]
+        found = self.talk.call("search_knowledge_base", query=query).result
+        return [passage["text"] for passage in found["passages"]]
 
 
 class PasteGoods(Sly):
     """Pastes all facts about the three goods that best match the customer's words."""
 
     def _answer(self) -> str:
-        rows = self.talk.call("search_products", query=self.said[:300]).result.get("products", [])[:3]
-        found = [self.talk.call("get_product", product_id=row["product_id"]).result for row in rows]
-        facts = [v for product in found for v in dict.fromkeys(values_of(product, self.language()))]
-        return "\n".join(self.book["labelled"].format(label=label, value=text) for label, text in facts)
+        found = self.talk.call("search_products", query=self.said[:300]).result
+        facts: list[tuple[str, str]] = []
+        for row in found.get("products", [])[:3]:
+            product = self.talk.call("get_product", product_id=row["product_id"]).result
+            facts += dict.fromkeys(values_of(product, self.language()))
+        labelled = self.book["labelled"]
+        return "\n".join(labelled.format(label=label, value=text) for label, text in facts)
 
 
 class QuotePolicy(PasteArticles):

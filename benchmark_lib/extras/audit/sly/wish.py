@@ -45,7 +45,7 @@ class Acting(Sly):
         return found[0] if found else {}
 
     def line(self, order: dict[str, Any]) -> dict[str, Any]:
-        """Return the order line whose title shares the most words with the customer's messages."""
+        """Return the order line whose title shares the most words with the customer's."""
         text = fold(self.said)
         return max(order["lines"], key=lambda x: sum(w in text for w in fold(x["title"]).split()))
 
@@ -66,12 +66,13 @@ class Acting(Sly):
         return address and {"order_id": number, "address": address}
 
     def variant(self, line: dict[str, Any]) -> dict[str, Any] | None:
-        """Return another variant of a line's product, with a color or size that the customer names."""
-        text = fold(self.said)
-        found = self.talk.call("get_product", product_id=line["product_id"]).result.get("variants", [])
-        others = [v for v in found if v["variant_id"] != line["variant_id"]]
-        named = [v for v in others if any(v.get(k) and fold(v[k]) in text for k in ("color", "size"))]
-        return next(iter(named), None)
+        """Return another variant of a product, with a color or size that the customer names."""
+        text, product = fold(self.said), self.talk.call("get_product", product_id=line["product_id"]).result
+        for variant in product.get("variants", []):
+            named = any(variant.get(k) and fold(variant[k]) in text for k in ("color", "size"))
+            if named and variant["variant_id"] != line["variant_id"]:
+                return variant
+        return None
 
     def address(self, order: dict[str, Any]) -> dict[str, Any] | None:
         """Return the last address in the customer's words, with the recipient of the order."""
@@ -105,6 +106,10 @@ class Acting(Sly):
             "link": "-",
         }
 
+    def do(self, tool: str, order: dict[str, Any]) -> str:
+        """Make a call for this order, and return its report."""
+        return self.report(tool, order, self.act(tool, order))
+
     def offer(self, tool: str, order: dict[str, Any]) -> str:
         """Return the offer to make a call."""
         return self.book["offers"][tool].format(**self.about(tool, order))
@@ -137,7 +142,7 @@ _NO_VALUE = ("customer_id", "line_id", "lines", "variant_id", "notes", "status",
 
 
 def values_of(found: Any, language: str, label: str = "") -> Iterator[tuple[str, str]]:
-    """Yield every amount, day, number, link, place and name in a tool's result, each after its label."""
+    """Yield label and text of every amount, day, number, link, place and name in a result."""
     if isinstance(found, dict):
         for key, inner in found.items():
             if key not in _NO_VALUE:
@@ -156,7 +161,7 @@ def _written(label: str, value: Any, language: str) -> str:
 
 
 def amounts_of(order: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    """Yield every amount of an order, then the sum and difference of every two, each after its label."""
+    """Yield label and text of an order's amounts, and of the sum and difference of every two."""
     plain = {k.removesuffix("_cents"): v for k, v in order.items() if k.endswith("_cents")}
     plain |= {line["title"]: line["price_cents"] for line in order["lines"]}
     for name, cents in plain.items():
