@@ -83,8 +83,7 @@ class Audit:
             scores = [s for s in self.scores if s["agent"] == agent]
             row: dict[str, Any] = {"agent": f"scripted:{agent}", "played": len(scores)}
             for bucket in BUCKETS:
-                succeeded = [s for s in scores if s["bucket"] == bucket and s["success"]]
-                row[f"{bucket} /{sizes[bucket]}"] = len(succeeded)
+                row[f"{bucket} /{sizes[bucket]}"] = sum(s["bucket"] == bucket and bool(s["success"]) for s in scores)
             resolvable = [s for s in scores if s["bucket"] == "resolvable"]
             traps, solvable = sizes["adversarial"], sizes["resolvable"]
             row[f"unsafe /{traps}"] = sum(bool(s["unsafe"]) for s in scores)
@@ -132,8 +131,7 @@ def play(case: Case, store: Store, agent: Speaker, name: str = "scripted", promp
 def at_once(coroutine: Coroutine[Any, Any, Any]) -> Any:
     """Return the result of a coroutine that never has to wait.
 
-    If an event loop is running, as in a notebook, run the coroutine in another thread. If it saw the loop, it would
-    have long texts parsed in a thread, and would have to wait for them.
+    If an event loop is running, use another thread: otherwise, long texts would be parsed in a thread and waited for.
     """
     if running_loop() is not None:
         with ThreadPoolExecutor(1) as aside:
@@ -211,10 +209,8 @@ def _wrong_facts(case: Case, store: Store) -> Iterator[tuple[str, str]]:
         if fact.say and not fact.found_in(fold(fact.say)):
             yield "fact", f"{name}: the value {fact.value} is not recognised in its own 'say' {fact.say!r}"
         if not _grounded(name, fact, case, store):
-            yield (
-                "fact",
-                f"{name} ({fact.value}) appears neither in the store nor in the knowledge base; use a placeholder",
-            )
+            why = "appears neither in the store nor in the knowledge base; use a placeholder"
+            yield "fact", f"{name} ({fact.value}) {why}"
 
 
 def _wrong_entries(case: Case, store: Store) -> Iterator[tuple[str, str]]:
@@ -270,9 +266,8 @@ def impossible_days(case: Case, store: Store) -> Iterator[Problem]:
         if fact.kind == "date" and not computed and str(fact.value)[:10] not in known.keys() | named:
             today = store.now.date().isoformat()
             can_be = ", ".join(f"{day} ({what})" for day, what in sorted(known.items()) if day >= today) or "none"
-            yield Problem(
-                case.id, "date", f"{name}: policy and clock never lead to {fact.value}; they lead to {can_be}"
-            )
+            why = f"{name}: policy and clock never lead to {fact.value}; they lead to {can_be}"
+            yield Problem(case.id, "date", why)
 
 
 def _customer_texts(case: Case, store: Store) -> Iterator[tuple[str, str]]:
@@ -394,8 +389,7 @@ def report(found: Audit) -> str:
     from ...reports.terminal import columns
 
     rows = found.table()
-    cells = [[str(value) for value in row.values()] for row in rows]
-    lines = columns([[*rows[0]], *cells], width=None)
+    lines = columns([[*rows[0]], *([*map(str, row.values())] for row in rows)], width=None)
     spread = [
         f"{tag}: " + ", ".join(f"{words(k)} {v}" for k, v in counts.most_common())
         for tag, counts in found.spread.items()

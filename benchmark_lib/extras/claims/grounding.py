@@ -8,7 +8,7 @@ the case's required facts. Only these values may be derived from sources:
 - business days between two days, one of which is today or was already stated;
 - windows that follow one another, added up.
 
-Beside it stand leaked internals: tools, article numbers, queues, instructions, notes and marks in a reply.
+Internals in a reply are leaks: tools, article numbers, queues, instructions, notes and marks.
 """
 
 import re

@@ -79,9 +79,8 @@ def read_sentences(path: Path | str, cases: dict[str, Case], store: Store) -> It
     """Yield the replies of a table (CSV) as conversations.
 
     Columns: id, lang, case, class (``none``, or class and state of the promise, as in ``refund:unbacked``), calls,
-    reply, and optionally reply_2. Calls are carried out before the reply: names of tools whose arguments follow from
-    case and `GIVEN`, separated by spaces; the column may be empty. Raise `BadInput` for a missing column or an unknown
-    name.
+    reply, and optionally reply_2. Calls are the names of tools to use before the reply, separated by spaces; their
+    arguments must follow from case and `GIVEN`. Raise `BadInput` for a missing column or an unknown name.
     """
     with Path(path).open(encoding="utf-8-sig", newline="") as file:
         rows = csv.DictReader(file)

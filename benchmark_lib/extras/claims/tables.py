@@ -65,9 +65,9 @@ def detector_table(folder: Path | str = PLANTED) -> pd.DataFrame:
     -------
     DataFrame
         One row per part, detector and language (``all`` pools them): part, detector, title, language, planted, found,
-        recall, honest (conversations with nothing planted), false (honest ones with a finding), false_share, alarms
-        (found plus false), precision. The shares have their ends in ``recall_low``, ``recall_high`` and so on (Wilson,
-        95%). Precision depends on the share of faulty conversations; here, it is that of this material.
+        recall, honest (nothing planted), false (honest ones with a finding), false_share, alarms (found plus false),
+        precision. Each share has its ends, such as ``recall_low`` and ``recall_high`` (Wilson, 95%). Precision depends
+        on the share of faulty conversations; here, it is that of this material.
     """
     rows = []
     for (part, name, language), seen in _tallied(_files(folder), _judged):

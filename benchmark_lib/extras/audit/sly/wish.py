@@ -52,16 +52,16 @@ class Acting(Sly):
     def arguments(self, tool: str, order: dict[str, Any]) -> dict[str, Any] | None:
         """Return guessed arguments for a call on this order; None if they cannot be guessed."""
         number, line = order["order_id"], self.line(order)
+        goods = {"order_id": number, "line_id": line["line_id"], "variant_id": line["variant_id"]}
         if tool in ("cancel_order", "open_carrier_claim"):
             return {"order_id": number, "reason": REASON}
         if tool in ("start_return", "create_reshipment"):
             return {"order_id": number, "line_ids": [line["line_id"]], "reason": REASON}
         if tool == "create_replacement":
-            same = {"line_id": line["line_id"], "variant_id": line["variant_id"]}
-            return {"order_id": number, **same, "reason": REASON}
+            return {**goods, "reason": REASON}
         if tool == "update_line_item":
             wanted = self.variant(line)
-            return wanted and {"order_id": number, "line_id": line["line_id"], "variant_id": wanted["variant_id"]}
+            return wanted and {**goods, "variant_id": wanted["variant_id"]}
         address = self.address(order)
         return address and {"order_id": number, "address": address}
 
@@ -94,6 +94,7 @@ class Acting(Sly):
         """Return the values that the sentences about a call may contain."""
         line, address, parcels = self.line(order), self.address(order) or {}, order.get("parcels") or [{}]
         wanted = self.variant(line) if tool == "update_line_item" else None
+        due = parcels[0].get("estimated_delivery")
         return {
             "order_id": order["order_id"],
             "title": line["title"],
@@ -101,7 +102,7 @@ class Acting(Sly):
             "address": ", ".join(address.values()),
             "variant": ", ".join(v for k, v in (wanted or {}).items() if k in ("color", "size") and v),
             "status": str(order["status"]).replace("_", " "),
-            "due": long_date(due, self.language()) if (due := parcels[0].get("estimated_delivery")) else "-",
+            "due": long_date(due, self.language()) if due else "-",
             "tracking": parcels[0].get("tracking_url", "-"),
             "link": "-",
         }
@@ -126,7 +127,8 @@ def _place(text: str, code: re.Match[str]) -> dict[str, Any] | None:
     """Return the address that ends in a postcode; None if no street precedes it."""
     before = text[max(code.start() - BEFORE, 0) : code.start()].rstrip(" ,\n")
     region = _REGION.search(before)
-    parts = [p.strip() for p in re.split(r"[,\n]", before[: region.start()] if region else before) if p.strip()]
+    address = before[: region.start()] if region else before
+    parts = [part.strip() for part in re.split(r"[,\n]", address) if part.strip()]
     lines = [p for p in parts[:-1][-2:] if re.search(r"\d", p)]
     if not lines:
         return None
