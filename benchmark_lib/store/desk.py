@@ -99,22 +99,18 @@ class Desk:
 
     def _move(self, table: str, key: str, fields: Mapping[str, Any]) -> None:
         """Merge fields into the underlying row and into this conversation's version of it."""
-        self._moved.setdefault(table, {})[key] = merged(thawed(self._before(table).get(key, {})), fields)
+        self._moved.setdefault(table, {})[key] = merged(thawed(self._layers(table).parents.get(key, {})), fields)
         changed = self._overlay.get(table, {})
         if key in changed:
             changed[key] = merged(changed[key], fields)
 
-    def _before(self, table: str) -> Mapping[str, Row]:
-        # The table without this conversation's changes, but with those made meanwhile.
-        below = self.store.tables.get(table, {})
-        return ChainMap(self._moved[table], below) if table in self._moved else below
+    def _layers(self, table: str) -> ChainMap[str, Row]:
+        # This conversation's changes, over those made meanwhile, over the store.
+        return ChainMap(*(rows.get(table, {}) for rows in (self._overlay, self._moved, self.store.tables)))
 
     def row(self, table: str, key: str) -> Row | None:
         """Return the row as this conversation sees it, for reading only; None if it does not exist."""
-        changed = self._overlay.get(table)
-        if changed is not None and key in changed:
-            return changed[key]
-        return self._before(table).get(key)
+        return self._layers(table).get(key)
 
     def known(self, table: str, key: str) -> Row:
         """Return a row that another row refers to; raise `KeyError` if it is missing."""
@@ -125,17 +121,13 @@ class Desk:
 
     def rows(self, table: str) -> Iterator[Row]:
         """Yield all rows of a table as this conversation sees them."""
-        changed = self._overlay.get(table, {})
-        known = self._before(table)
-        for key, row in known.items():
-            yield changed.get(key, row)
-        yield from (row for key, row in changed.items() if key not in known)
+        yield from self._layers(table).values()
 
     def edit(self, table: str, key: str) -> Row:
         """Return a private, editable copy of the row; the first call copies it from the store."""
         changed = self._overlay.setdefault(table, {})
         if key not in changed:
-            changed[key] = orjson.loads(orjson.dumps(self._before(table)[key]))
+            changed[key] = orjson.loads(orjson.dumps(self._layers(table).parents[key]))
         return changed[key]
 
     def add(self, table: str, prefix: str, row: Row) -> Row:
@@ -229,7 +221,7 @@ class Desk:
         """
         changes: list[dict[str, Any]] = []
         for table, rows in self._overlay.items():
-            before = self._before(table)
+            before = self._layers(table).parents
             for key, row in rows.items():
                 changes += differing(table, key, dict(flat(before.get(key, {}))), dict(flat(row)))
         return changes
