@@ -26,14 +26,12 @@ def named_in(text: str, arguments: dict[str, Any], store: Store) -> tuple[set[st
 
     An argument in neither set is open: the message names no value for it, or names other values as well.
     """
-    named: set[str] = set()
-    differing: set[str] = set()
     order = store.tables["orders"].get(str(arguments.get("order_id")))
     if order is None:
-        return named, differing
-    ids = {f"NL-{number}" for number in _orders(text)}
-    if ids:
-        (named if order["order_id"] in ids else differing).add("order_id")
+        return set(), set()
+    verdicts: dict[str, bool | None] = {}
+    if ids := {f"NL-{number}" for number in _orders(text)}:
+        verdicts["order_id"] = order["order_id"] in ids
     # A procedure has details
     details = arguments.get("details")
     found = {**details, **arguments} if isinstance(details, dict) else arguments
@@ -41,14 +39,14 @@ def named_in(text: str, arguments: dict[str, Any], store: Store) -> tuple[set[st
         argument = next(name for name in ("line_ids", "line_id", "details") if name in arguments)
         lines, strange = _articles(text, order, arguments, store)
         if lines == {*wanted}:
-            named.add(argument)
+            verdicts[argument] = True
         elif (lines or strange) and not lines & {*wanted}:
-            differing.add(argument)
+            verdicts[argument] = False
     if arguments.get("variant_id") in variants(store):
-        _variant(_changing(text), arguments, order, store, named, differing)
+        verdicts["variant_id"] = _variant(_changing(text), arguments, order, store)
     if is_address(arguments.get("address")):
-        _address(text, arguments["address"], order["shipping_address"], store, named, differing)
-    return named, differing
+        verdicts["address"] = _address(text, arguments["address"], order["shipping_address"], store)
+    return {n for n, named in verdicts.items() if named}, {n for n, named in verdicts.items() if named is False}
 
 
 def open_to(arguments: dict[str, Any], case: Played, store: Store) -> set[str]:
@@ -88,13 +86,13 @@ def _orders(text: str) -> set[str]:
     return {n for words, ids in clauses for n in ids if len(ids) > 1 or not kept.search(words)}
 
 
-def _variant(
-    text: str, arguments: dict[str, Any], order: Row, store: Store, named: set[str], differing: set[str]
-) -> None:
+def _variant(text: str, arguments: dict[str, Any], order: Row, store: Store) -> bool | None:
+    """Return whether a text names the wanted color and size; None if it leaves them open."""
     words = cue_of_several("beside").sub(" ", plain(text))
     product, wanted = variants(store)[arguments["variant_id"]]
     line = next((x for x in order["lines"] if x["line_id"] == arguments.get("line_id")), None)
     had = variants(store)[line["variant_id"]][1] if line else {}
+    verdict = None
     for part in ("color", "size"):
         options = {v[part] for v in product["variants"] if v.get(part)}
         if not wanted.get(part):
@@ -103,11 +101,11 @@ def _variant(
         values = {o for o in options if _stands_in(o, text, words)}
         others = values - {had.get(part), wanted[part]}
         moved = wanted[part] == had.get(part) and any(_leads_to(o, words) for o in others)
+        if others and (moved or wanted[part] not in values):
+            return False
         if wanted[part] in values and not others:
-            named.add("variant_id")
-        elif others and (moved or wanted[part] not in values):
-            differing.add("variant_id")
-    named.difference_update(differing)
+            verdict = True
+    return verdict
 
 
 def _leads_to(option: str, words: str) -> bool:
@@ -216,8 +214,8 @@ def _spaced(text: str) -> str:
     return f" {' '.join(_WORD.findall(plain(text)))} "
 
 
-def _address(text: str, wanted: Row, current: Row, store: Store, named: set[str], differing: set[str]) -> None:
-    """Compare a text's streets and postcodes with the requested address, not the current one."""
+def _address(text: str, wanted: Row, current: Row, store: Store) -> bool | None:
+    """Return whether a text names the wanted address; None if it has only the current one."""
     goods = [name.strip() for name in _names(store) if len(name.split()) > 1]  # "1 Pip Kids' Trolley" is no street
     text = _ORDER.sub(" ", text)
     codes = [c for c in _POSTCODE.findall(text) if not has_part("postcode", c, current)]
@@ -227,13 +225,10 @@ def _address(text: str, wanted: Row, current: Row, store: Store, named: set[str]
     unit = (wanted.get("line2") or "").split(" ")[0]
     other_unit = len(unit) > 1 and unit.casefold() in fold(text) and not stands_in("line2", wanted["line2"], text)
     if codes and not stands_in("postcode", wanted["postcode"], text):
-        differing.add("address")
-    elif stands_in("line1", wanted["line1"], text):
-        (differing if other_unit else named).add("address")
-    elif streets:
-        differing.add("address")
-    elif codes:
-        named.add("address")
+        return False
+    if stands_in("line1", wanted["line1"], text):
+        return not other_unit
+    return not streets if streets or codes else None
 
 
 # --- Rows
