@@ -7,7 +7,7 @@ from itertools import combinations
 from typing import Annotated, Any, Literal
 
 import orjson
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import BeforeValidator, Field
 
 from ..language.answers import Mention, cleaned, mentions, stands, telling
 from ..language.layout import ANY_YEAR
@@ -22,14 +22,14 @@ from ..store.tools import CustomerAction, Meanwhile, Part, Trouble
 from .hard import OF_HARD_CASES, USUAL, Terms
 
 Kind = Literal["money", "date", "id", "link", "measure", "choice"]
+_stands_in = lru_cache(maxsize=65_536)(found_in)
+"""Cached, because customer and score check the same messages."""
 ASKED = 5
 """Most facts and orders of a case for which the limits on dumped values were measured."""
 
 
-class Fact(BaseModel):
+class Fact(Part):
     """A required fact."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     kind: Kind
     """money (integer cents), date (ISO), id, link, measure (number or range ``5-10`` with `unit`) or choice."""
@@ -56,11 +56,11 @@ class Fact(BaseModel):
 
     def found_in(self, text: str) -> bool:
         """Return whether `text` (in lower case, see `fold`) contains a rendering of the value."""
-        return _stands_in(text, self.kind, str(self.value), self.unit, self._names(self.value))
+        return _stands_in(self._rendering(self.value), text)
 
     def rival_in(self, text: str) -> bool:
         """Return whether `text` contains a rendering of a rival value."""
-        return any(_stands_in(text, self.kind, r, self.unit, self._names(r)) for r in self._strict())
+        return any(_stands_in(self._rendering(rival), text) for rival in self._strict())
 
     def told(
         self,
@@ -108,8 +108,7 @@ class Fact(BaseModel):
         return bool(owners) and all(owner == 1 for owner in owners)
 
     def _mentions(self, text: str, asked: frozenset[str] = frozenset(), objects: Objects = ()) -> list[Mention]:
-        right = rendering(self.kind, str(self.value), self.unit, self._names(self.value))
-        return mentions(text, right, self._others, self.kind, asked, objects)
+        return mentions(text, self._rendering(self.value), self._others, self.kind, asked, objects)
 
     def _objects(self, beside: Iterable["Fact"]) -> Objects:
         # The words for this fact's object, then those of others of its kind, if named.
@@ -123,8 +122,7 @@ class Fact(BaseModel):
     def _others(self, folded: str) -> Iterator[tuple[int, int, str]]:
         # The places of other values of the fact's kind in a folded sentence, rivals first.
         for rival in self._strict():
-            pattern = rendering(self.kind, rival, self.unit, self._names(rival))
-            yield from ((m.start(), m.end(), rival) for m in pattern.finditer(folded))
+            yield from ((m.start(), m.end(), rival) for m in self._rendering(rival).finditer(folded))
         year = int(str(self.value)[:4]) if self.kind == "date" else ANY_YEAR
         kind = self.unit if self.kind == "measure" else self.kind
         if kind in WINDOWS or self.kind in ("money", "date", "link"):
@@ -138,8 +136,9 @@ class Fact(BaseModel):
         others = (o for o in self.options or {} if o != self.value) if self.kind == "choice" else ()
         return tuple(map(str, (*self.rivals, *others)))
 
-    def _names(self, value: Any) -> tuple[str, ...]:
-        return tuple((self.options or {}).get(str(value), ())) if self.kind == "choice" else ()
+    def _rendering(self, value: Any) -> re.Pattern[str]:
+        names = (self.options or {}).get(str(value), ()) if self.kind == "choice" else ()
+        return rendering(self.kind, str(value), self.unit, tuple(names))
 
 
 def stated_facts(
@@ -152,12 +151,6 @@ def stated_facts(
         if facts[a].named_as(facts[b], texts[a]) and facts[b].named_as(facts[a], texts[b]):
             states |= {a: False, b: False}
     return states
-
-
-@lru_cache(maxsize=65_536)
-def _stands_in(text: str, kind: Kind, value: str, unit: str | None, names: tuple[str, ...]) -> bool:
-    # Cached, because customer and score check the same messages.
-    return found_in(rendering(kind, value, unit, names), text)
 
 
 # --- Cases
