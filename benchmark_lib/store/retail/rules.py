@@ -36,10 +36,9 @@ SHORTEST_WORD = 4
 """Minimum number of letters in a word by which a customer names an item."""
 
 
-def identity(call: ToolCall, before: Before, store: Store, parameters: dict[str, Any]) -> bool | None:
+def identity(call: ToolCall, before: Before, store: Store, parameters: dict[str, Any]) -> bool:
     """The customer had proved identity: order number and matching email, or name and postcode."""
-    order = store.tables["orders"].get(str(call.named["order_id"]).upper())
-    return None if order is None else proved(order, before, store, parameters)
+    return proved(_order(call, store), before, store, parameters)
 
 
 def identity_in_words(message: Message, before: Before, store: Store, parameters: dict[str, Any]) -> bool | None:
@@ -197,14 +196,12 @@ def _names(title: str, text: str, own: str, before: Before) -> bool:
 # --- Process rules
 
 
-def evidence(call: ToolCall, before: Before, store: Store, parameters: dict[str, Any]) -> bool | None:
+def evidence(call: ToolCall, before: Before, store: Store, parameters: dict[str, Any]) -> bool:
     """A replacement had its photo or label; a reshipment had missing weight or a lost parcel."""
     needed = parameters["guards"][call.name]
     if "attachments_any" in needed:
         return before.did("attached", set(needed["attachments_any"]))
     order = _order(call, store)
-    if order is None:
-        return None
     if all(_granted(call, line_id, store) for line_id in call.named["line_ids"]):
         return True
     if _weight_short(order, call.named["line_ids"], store, parameters["missing_item"]):
@@ -224,11 +221,9 @@ def lookup(call: ToolCall, before: Before, store: Store, parameters: dict[str, A
     return False
 
 
-def window(call: ToolCall, before: Before, store: Store, parameters: dict[str, Any]) -> bool | None:
+def window(call: ToolCall, before: Before, store: Store, parameters: dict[str, Any]) -> bool:
     """The call is within its window after delivery, or the order is still unfulfilled."""
     order = _order(call, store)
-    if order is None:
-        return None
     needed = parameters["guards"][call.name]
     if "status" in needed:
         few = len(order["parcels"]) <= setting(store, needed["max_parcels"])
@@ -242,11 +237,9 @@ def window(call: ToolCall, before: Before, store: Store, parameters: dict[str, A
     )
 
 
-def recipient(call: ToolCall, before: Before, store: Store, parameters: dict[str, Any]) -> bool | None:
+def recipient(call: ToolCall, before: Before, store: Store, parameters: dict[str, Any]) -> bool:
     """A new address has the same recipient, a served country, and no forwarder or PO box abroad."""
     order = _order(call, store)
-    if order is None:
-        return None
     new, needed = call.named["address"], parameters["guards"][call.name]
     country = country_code(new["country"])
     return (
@@ -343,5 +336,6 @@ def _parcel_lost(parcel: dict[str, Any], before: Before, store: Store, rule: dic
     return idle >= setting(store, rule["no_scan_business_days"])
 
 
-def _order(call: ToolCall, store: Store) -> dict[str, Any] | None:
-    return store.tables["orders"].get(str(call.named["order_id"]).upper())
+def _order(call: ToolCall, store: Store) -> Row:
+    # The KeyError for an unknown number leaves the call unjudged.
+    return store.tables["orders"][str(call.named["order_id"]).upper()]
