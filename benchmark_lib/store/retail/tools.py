@@ -139,12 +139,9 @@ def update_line_item(
     variant_id: Annotated[str, "The variant that is wanted instead."],
 ) -> dict[str, Any]:
     """Change the colour or size of one line of an order, with all its pieces."""
-    order_row(desk, order_id)
-    line_row(desk, order_id, line_id)
-    _, variant = _variant(desk, variant_id)
-    order = desk.edit("orders", order_id.upper())
-    line = next(line for line in order["lines"] if line["line_id"] == line_id.upper())
-    line["variant_id"] = variant["variant_id"]
+    order = desk.edit("orders", order_row(desk, order_id)["order_id"])
+    line = line_row(desk, order_id, line_id)
+    line["variant_id"] = _known_variant(desk, variant_id)
     return {"order_id": order["order_id"], "line": line}
 
 
@@ -168,8 +165,7 @@ def create_replacement(
     """Send one new item in place of one item of an order line, free of charge."""
     order = order_row(desk, order_id)
     line = line_row(desk, order_id, line_id)
-    _, variant = _variant(desk, variant_id)
-    about = {"line_id": line["line_id"], "variant_id": variant["variant_id"]}
+    about = {"line_id": line["line_id"], "variant_id": _known_variant(desk, variant_id)}
     row = desk.add("replacements", "RP", {"order_id": order["order_id"], **about, "reason": reason})
     return {"replacement_id": row["id"], **about}
 
@@ -219,11 +215,10 @@ def _lines(desk: Desk, order_id: str, line_ids: list[str]) -> list[str]:
     return sorted({line_row(desk, order_id, line_id)["line_id"] for line_id in line_ids})
 
 
-def _variant(desk: Desk, variant_id: str) -> tuple[dict[str, Any], dict[str, Any]]:
-    found = variants(desk.store).get(variant_id.upper())
-    if found is None:
+def _known_variant(desk: Desk, variant_id: str) -> str:
+    if variant_id.upper() not in variants(desk.store):
         raise NotFound(f"There is no variant {variant_id!r}; use get_product to see a product's variants.")
-    return found
+    return variant_id.upper()
 
 
 def _key(text: str) -> str:
