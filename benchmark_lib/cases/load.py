@@ -19,8 +19,7 @@ from ..records import content_hash
 from ..remembered import remembered
 from ..store import Store, Tool, foreign_named, load_store
 from ..store.own_tools import with_played_tools, with_recorded_tools
-from ..store.world import STORES
-from ..textfiles import read_yaml
+from ..store.world import STORES, declared
 from .case import Case
 from .hard import HARD, TOLD, arms
 from .read import read_case, written_cases
@@ -91,7 +90,8 @@ def case_set(store: str | Path, pattern: str) -> tuple[str | Path, str]:
     if not any(asked):
         return store, pattern
     within = [re.sub(f"^({HARD}: *)+", "", part) or "all" for part in parts]
-    if str(store).endswith(f":{HARD}") or _is_hard_set(store):  # within a hard set, the name alone means the arm
+    # Within a hard set, the name alone means the arm.
+    if str(store).endswith(f":{HARD}") or f":{HARD}" in declared(store, "name"):
         return store, ",".join(within)
     if foreign_named(str(store)):
         raise BadInput(f"{store} has no hard set: change --cases {pattern}, or omit --store")
@@ -103,12 +103,6 @@ def case_set(store: str | Path, pattern: str) -> tuple[str | Path, str]:
     return f"{store}:{HARD}", ",".join(
         "all" if part == HARD else name for part, name in zip(parts, within, strict=True)
     )
-
-
-def _is_hard_set(store: str | Path) -> bool:
-    path = Path(store) / "store.yaml"
-    info = read_yaml(path) if path.is_file() else None
-    return isinstance(info, dict) and f":{HARD}" in str(info.get("name"))
 
 
 def names_of(case: Case, store: Store) -> set[str]:
@@ -275,7 +269,7 @@ def store_near(name: str, content: str, near: tuple[Path, ...]) -> Store | None:
     """Return a store with this content (any if empty) in a folder or up to two levels below."""
     for file in dict.fromkeys(at for place in near for depth in LEVELS for at in place.glob(f"{depth}store.yaml")):
         with suppress(BadInput, OSError):
-            if read_yaml(file).get("name") == name and content in ("", content_of(store := load_store(file.parent))):
+            if declared(file.parent, "name") == name and content in ("", content_of(store := load_store(file.parent))):
                 return store
     return None
 

@@ -348,12 +348,16 @@ def foreign_named(name: str) -> ForeignStore | None:
 
     Return None for one of our own stores. Raise `BadInput` for an unknown name.
     """
-    prefix = next((one for one in offered("stores") if name.startswith(one)), None)
-    if prefix is None and os.path.isfile(Path(name) / "store.yaml"):
-        kind = read_yaml(Path(name) / "store.yaml")
-        kind = f"{kind.get('kind')}:" if isinstance(kind, dict) else ""
-        prefix = kind if kind in offered("stores") else None
-    return None if prefix is None else offer("stores", prefix)(name)  # type: ignore[no-any-return]
+    known = offered("stores")
+    prefix = next((one for one in known if name.startswith(one)), f"{declared(name, 'kind')}:")
+    return offer("stores", prefix)(name) if prefix in known else None
+
+
+def declared(folder: str | Path, field: str) -> str:
+    """Return a field of the ``store.yaml`` in a folder as text; empty if there is none."""
+    path = Path(folder) / "store.yaml"
+    info = read_yaml(path) if os.path.isfile(path) else None
+    return str(info.get(field, "")) if isinstance(info, dict) else ""
 
 
 _load = lru_cache(maxsize=8)(FolderStore)
