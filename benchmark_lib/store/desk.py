@@ -11,7 +11,7 @@ from typing import Annotated, Any, NamedTuple
 import orjson
 
 from ..records import Fault, ToolCall
-from .files import leaves, merged, thawed
+from .files import leaves, merged
 from .kinds import Row, Store
 from .tools import (
     CALL_LIMIT,
@@ -99,7 +99,7 @@ class Desk:
 
     def _move(self, table: str, key: str, fields: Mapping[str, Any]) -> None:
         """Merge fields into the underlying row and into this conversation's version of it."""
-        self._moved.setdefault(table, {})[key] = merged(thawed(self._layers(table).parents.get(key, {})), fields)
+        self._moved.setdefault(table, {})[key] = merged(self._layers(table).parents.get(key, {}), fields)
         changed = self._overlay.get(table, {})
         if key in changed:
             changed[key] = merged(changed[key], fields)

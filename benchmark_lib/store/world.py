@@ -72,7 +72,7 @@ class FolderStore:
                 f"{path / 'store.yaml'}: extends: {str(named)[:40]!r} is not text: name the folder of a store"
             )
         self.extends: Any = None if named is None else load_store(path.parent / named)
-        info = merged(thawed(self.extends.info), own) if self.extends else own
+        info = merged(self.extends.info, own) if self.extends else own
         self.folders: tuple[Path, ...] = (*(self.extends.folders if self.extends else ()), path)
         try:
             self.kind: DeskKind = kind_named(info["kind"], path)
@@ -120,7 +120,7 @@ class FolderStore:
         path = self.path / "policy.yaml"
         if self.extends is None:
             return read_yaml(path)
-        return merged(thawed(self.extends.policy), read_yaml(path) if path.is_file() else {})
+        return merged(self.extends.policy, read_yaml(path) if path.is_file() else {})
 
     def _more_tools(self) -> dict[str, Tool]:
         listed, known = self.info.get("more_tools", ()), self.kind.more_tools
@@ -195,26 +195,29 @@ class FolderStore:
             raise BadInput(
                 f"case {name}: world.rows: there is no table {unknown[0]!r}: name one of {', '.join(self.tables)}"
             )
-        own: dict[str, Any] = {"below": self, "views": {}}
+        other = copy.copy(self)
+        own = vars(other)
+        own.update(below=self, views={})
         if rows:
-            changed = {table: _with_rows(self.tables[table], over) for table, over in rows.items()}
-            own["tables"] = FrozenDict({**self.tables, **changed})
+            tables = dict(self.tables)
+            for table, over in rows.items():
+                changed = {key: frozen(merged(tables[table].get(key, {}), row)) for key, row in over.items()}
+                tables[table] = FrozenDict({**tables[table], **changed})
+            own["tables"] = FrozenDict(tables)
         policy = _drawn(world.get("policy") or {}, f"{self.info.get('canary')} {seed}")
         if policy:
-            own["policy"] = frozen(merged(thawed(self.policy), policy))
+            own["policy"] = frozen(merged(self.policy, policy))
         rewritten = bool(policy or articles or library)
         own["laid"] = frozenset({*rows, *(["policy"] if policy else []), *(["articles"] if rewritten else [])})
-        other = copy.copy(self)
-        vars(other).update(own)
         if rewritten:
             for cached in ("articles", "search"):
-                vars(other).pop(cached, None)
+                own.pop(cached, None)
             if library == WHOLE and name != WHOLE and not (policy or articles):
                 whole = self.laid_over(WHOLE, {}, WHOLE)
-                vars(other).update(articles=whole.articles, search=whole.search)
+                own.update(articles=whole.articles, search=whole.search)
             else:
-                below = other.read_articles() if policy else thawed(self.articles)
-                vars(other)["articles"] = frozen(other._with_articles(below, articles, library))
+                below = other.read_articles() if policy else self.articles
+                own["articles"] = frozen(other._with_articles(below, articles, library))
         return other
 
     def _with_articles(self, below: list[Any], own: list[dict[str, Any]], library: str | None) -> list[dict[str, Any]]:
@@ -376,7 +379,3 @@ def _drawn(value: Any, seed: str) -> Any:
             return value["one_of"][zlib.crc32(seed.encode()) % len(value["one_of"])]
         return {key: _drawn(inner, f"{seed}.{key}") for key, inner in value.items()}
     return [_drawn(inner, f"{seed}.{index}") for index, inner in enumerate(value)] if isinstance(value, list) else value
-
-
-def _with_rows(below: dict[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
-    return FrozenDict({**below, **{key: frozen(merged(thawed(below.get(key, {})), row)) for key, row in over.items()}})

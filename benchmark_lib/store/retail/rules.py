@@ -241,12 +241,17 @@ def recipient(call: ToolCall, before: Before, store: Store, parameters: dict[str
     """A new address has the same recipient, a served country, and no forwarder or PO box abroad."""
     order = _order(call, store)
     new, needed = call.named["address"], parameters["guards"][call.name]
-    country = country_code(new["country"])
+    country, text = country_code(new["country"]), " ".join(str(v) for v in new.values() if v).casefold()
+    forwarders = setting(store, needed["freight_forwarder"])
     return (
         name_words(new["name"]) == name_words(order["shipping_address"]["name"])
         and country in setting(store, needed["served_country"])
-        and not _forwards(new, setting(store, needed["freight_forwarder"]))
-        and (country in setting(store, needed["po_box_countries"]) or not _is_box(new, store))
+        and not any(re.search(rf"\b{re.escape(w)}\b", text) for w in forwarders["name_words"])
+        and not any(has_part("line1", f["line1"], new) for f in forwarders["addresses"])
+        and (
+            country in setting(store, needed["po_box_countries"])
+            or not (is_po_box(new) or any(w in text for w in store.policy["po_box"]["words"]))
+        )
     )
 
 
@@ -259,18 +264,6 @@ def _granted(call: ToolCall, line_id: str, store: Store) -> bool:
         for ticket in store.tables.get("history", {}).values()
         for grant in ticket.get("granted", ())
     )
-
-
-def _forwards(address: dict[str, Any], forwarders: dict[str, Any]) -> bool:
-    """Return whether an address is a forwarder's, by its name or its street in any spelling."""
-    text = " ".join(str(v) for v in address.values() if v).casefold()
-    named = any(re.search(rf"\b{re.escape(w)}\b", text) for w in forwarders["name_words"])
-    return named or any(has_part("line1", f["line1"], address) for f in forwarders["addresses"])
-
-
-def _is_box(address: dict[str, Any], store: Store) -> bool:
-    text = " ".join(str(v) for v in address.values() if v).casefold()
-    return is_po_box(address) or any(w in text for w in store.policy["po_box"]["words"])
 
 
 RULES = {f.__name__: f for f in (identity, confirmation, evidence, lookup, window, recipient)}
