@@ -252,16 +252,10 @@ class Desk:
 
 def differing(table: str, key: str, old: Row, new: Row) -> list[dict[str, Any]]:
     """Return the fields that differ between two versions of a row, as in `Desk.changes`."""
-    names = (name for name in old | new if old.get(name) != new.get(name))
     return [
-        {
-            "table": table,
-            "id": key,
-            "field": name,
-            "old": old.get(name),
-            "new": new.get(name),
-        }
-        for name in names
+        {"table": table, "id": key, "field": name, "old": old.get(name), "new": new.get(name)}
+        for name in old | new
+        if old.get(name) != new.get(name)
     ]
 
 

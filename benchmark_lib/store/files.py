@@ -236,15 +236,8 @@ def chunks(article: dict[str, Any]) -> list[dict[str, Any]]:
         passages.append("\n\n".join(part))
     asked = [phrase.strip() for phrase in (article.get("asked_as") or "").split(";")]
     phrases = [article["id"], article["title"], *(article.get("topics") or []), *filter(None, asked)]
-    return [
-        {
-            "article_id": article["id"],
-            "title": article["title"],
-            "phrases": phrases,
-            "text": t,
-        }
-        for t in passages
-    ]
+    about = {"article_id": article["id"], "title": article["title"], "phrases": phrases}
+    return [{**about, "text": text} for text in passages]
 
 
 @lru_cache(maxsize=8192)

@@ -78,7 +78,7 @@ def sheet(order: Row, back: Mapping[str, int], store: Store, by: str = "") -> Sh
     earlier = {line_id: 1 for r in order["returns"] for line_id in r["line_ids"]}
     gone = {line["line_id"]: back.get(line["line_id"], 0) + earlier.get(line["line_id"], 0) for line in order["lines"]}
     stay = sum(line["quantity"] for line in order["lines"]) - sum(gone.values())
-    rate = _rate(stay, terms)
+    rate = max((r["percent"] for r in terms["rebate"] if stay >= r["from"]), default=0)
     kept = less(sum((x["quantity"] - gone[x["line_id"]]) * x["price_cents"] for x in order["lines"]), rate)
     held = sum(gone[line["line_id"]] * _held(line, terms, store) for line in order["lines"])
     shipping = store.policy["shipping"]
@@ -128,10 +128,6 @@ def terms_of(order: Row, store: Store) -> Row:
 def less(cents: int, percent: int) -> int:
     """Return an amount less a percentage of it; the reduction is rounded down to the cent."""
     return cents - cents * percent // 100
-
-
-def _rate(pieces: int, terms: Row) -> int:
-    return max((r["percent"] for r in terms["rebate"] if pieces >= r["from"]), default=0)
 
 
 def _held(line: Row, terms: Row, store: Store) -> int:
@@ -221,6 +217,7 @@ def grounds(case: Played, store: Store) -> list[Any]:
 def unsound(number: str, store: Store) -> Iterator[tuple[str, str]]:
     """Yield the inconsistencies in an order's amounts, lines, parcels and customer."""
     order, now = store.tables["orders"][number], store.now.isoformat()
+    address = order["shipping_address"]
     if order["customer_id"] not in store.tables["customers"]:
         yield ("order", f"its customer {order['customer_id']} does not exist")
     if order["subtotal_cents"] != sum(x["quantity"] * x["price_cents"] for x in order["lines"]):
@@ -237,14 +234,10 @@ def unsound(number: str, store: Store) -> Iterator[tuple[str, str]]:
             yield ("order", f"the scans of parcel {parcel['parcel_id']} are out of order or after {now}")
         if parcel["delivered_at"] and datetime.fromisoformat(parcel["delivered_at"]) > store.now:
             yield ("order", f"parcel {parcel['parcel_id']} is delivered after {now}")
-        for scan in parcel["scans"]:
-            if scan["status"] == "delivered" and not _at(scan["location"], order["shipping_address"]):
+        for scan in (s for s in parcel["scans"] if s["status"] == "delivered"):
+            town, _, region = scan["location"].partition(", ")
+            if town != address["city"] or region not in (address["region"], address["country"]):
                 yield ("order", f"parcel {parcel['parcel_id']} is delivered in {scan['location']}, not at its address")
-
-
-def _at(location: str, address: Row) -> bool:
-    town, _, where = location.partition(", ")
-    return town == address["city"] and where in (address["region"], address["country"])
 
 
 def days(number: str, store: Store) -> dict[str, str]:

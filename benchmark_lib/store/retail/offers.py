@@ -164,7 +164,8 @@ def _named(text: str, own_lines: dict[str, set[str]], order: Row, store: Store) 
         if name not in words:
             continue
         own = [p for p in products if p in own_lines]
-        if not (own or _is_whole(name, products, store)):
+        whole = (name in _whole(store.tables["products"][p]["title"]) for p in products)
+        if not (own or any(whole)):
             continue
         words, strange = words.replace(name, "  "), strange or not own
         lines |= _lines_meant(own_lines[own[0]], text, order, store) if len(own) == 1 else set()
@@ -200,13 +201,9 @@ def _names(store: Store) -> dict[str, frozenset[str]]:
     return FrozenDict({name: frozenset(by_name[name]) for name in sorted(by_name, key=len, reverse=True)})
 
 
-def _is_whole(name: str, products: frozenset[str], store: Store) -> bool:
-    """Return whether a name has all the words of a title, except its size."""
-    return any(name in _whole(store.tables["products"][p]["title"]) for p in products)
-
-
 @lru_cache(maxsize=512)
 def _whole(title: str) -> tuple[str, str]:
+    """Return a title with and without its size."""
     return _spaced(title), _spaced(_SIZE.sub("", title))
 
 
