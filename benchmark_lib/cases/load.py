@@ -175,6 +175,7 @@ def _count(store: Store, name: str) -> int:
 
 CONTENT = ", content "
 """Separator between a store's name with version and the start of its hash, if the former alone is ambiguous."""
+OTHER_STORE = "was played on another store or another version of it: name its folder with --store"
 LEVELS = ("", "*/", "*/*/")
 """Depths at which a folder is searched for stores."""
 _STORE_NAME = re.compile(r"\w[\w.:-]*")
@@ -291,7 +292,7 @@ def store_of(
         raise BadInput(f"{path} was imported, so its scores stay as they came: name a run file that was played")
     store = load_store(given) if given is not None else _named_store(manifest)
     if store is None:
-        raise BadInput(f"{path} was played on another store or another version of it: name its folder with --store")
+        raise BadInput(f"{path} {OTHER_STORE}")
     if tools is None and not carried_out:
         return with_recorded_tools(store, manifest)
     return with_played_tools(store, manifest, path, tools)
@@ -313,7 +314,7 @@ def same_cases(path: Path, manifest: dict[str, Any], store: Store, wanted: str) 
     Raise `BadInput` if the store or a case differs. `wanted` is the intended use, for the message: ``score it``.
     """
     if manifest["inputs"]["store"]["hash"] != content_of(store):
-        raise BadInput(f"{path} was played on another store or another version of it: name its folder with --store")
+        raise BadInput(f"{path} {OTHER_STORE}")
     cases = known_cases(store)
     changed = [c for c, digest in manifest["cases"].items() if c not in cases or cases[c].hash != digest]
     if changed:

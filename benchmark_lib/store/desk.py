@@ -90,19 +90,14 @@ class Desk:
 
     @turn.setter
     def turn(self, turn: int) -> None:
-        for move in self._meanwhile:
-            if self._turn < move.at <= turn:
-                for table, rows in move.rows.items():
-                    for key, fields in rows.items():
-                        self._move(table, key, fields)
+        due = [move.rows for move in self._meanwhile if self._turn < move.at <= turn]
+        for table, rows in (one for moved in due for one in moved.items()):
+            beneath, changed = self._moved.setdefault(table, {}), self._overlay.get(table, {})
+            for key, fields in rows.items():
+                beneath[key] = merged(self._layers(table).parents.get(key, {}), fields)
+                if key in changed:
+                    changed[key] = merged(changed[key], fields)
         self._turn = turn
-
-    def _move(self, table: str, key: str, fields: Mapping[str, Any]) -> None:
-        """Merge fields into the underlying row and into this conversation's version of it."""
-        self._moved.setdefault(table, {})[key] = merged(self._layers(table).parents.get(key, {}), fields)
-        changed = self._overlay.get(table, {})
-        if key in changed:
-            changed[key] = merged(changed[key], fields)
 
     def _layers(self, table: str) -> ChainMap[str, Row]:
         # This conversation's changes, over those made meanwhile, over the store.

@@ -76,15 +76,13 @@ def _steps(conversation: Conversation, sender_name: str, sender: str) -> Iterato
     for step in sorted(
         steps, key=lambda one: (one.turn, 1 if isinstance(one, ToolCall) else 2 * (one.side == "agent"))
     ):
-        before = Before(list(acts), list(done), list(earlier), sender_name, sender)
+        if step.side == "agent" or isinstance(step, ToolCall):
+            yield step, Before(list(acts), list(done), list(earlier), sender_name, sender)
         if isinstance(step, ToolCall):
-            yield step, before
             done.append(step)
-            continue
-        if step.side == "agent":
-            yield step, before
-        acts += step.acts
-        earlier.append(step)
+        else:
+            acts += step.acts
+            earlier.append(step)
 
 
 def _judged(

@@ -112,9 +112,8 @@ class FolderStore:
             check_shape(given, read_yaml(sample / name), f"{self.path / name}: ", self.kind.optional)
         for path in sorted((self.path / "phrases").glob("*.yaml")):
             like = sample / "phrases" / path.name
-            check_shape(
-                read_yaml(path), read_yaml(like if like.is_file() else like.with_name("en.yaml")), f"{path}: ", None
-            )
+            like = like if like.is_file() else like.with_name("en.yaml")
+            check_shape(read_yaml(path), read_yaml(like), f"{path}: ")
 
     def _own_policy(self) -> Any:
         path = self.path / "policy.yaml"

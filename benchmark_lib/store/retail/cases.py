@@ -286,7 +286,6 @@ def _days_of_parcel(parcel: Row, order: Row, store: Store) -> Iterator[tuple[dat
 
 
 def _countries(order: Row, store: Store) -> set[str]:
-    """Return the served countries of an order and of its customer's addresses."""
     customer = store.tables["customers"].get(order["customer_id"], {"addresses": ()})
     known = {order["shipping_address"]["country"], *(a["country"] for a in customer["addresses"])}
     return known & set(store.policy["shipping"]["business_days"])

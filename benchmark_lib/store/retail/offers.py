@@ -291,7 +291,7 @@ def public_amounts(store: Store) -> frozenset[int]:
     return frozenset({goods + cost for goods in prices | reduced for cost in {0, *delivery}} | saved | delivery | {0})
 
 
-def product_text(product: dict[str, Any]) -> str:
+def product_text(product: Row) -> str:
     """Return a product's searchable text."""
     values = " ".join(f"{k.replace('_', ' ')} {v}" for k, v in product["attributes"].items())
     options = " ".join({str(v[o]) for v in product["variants"] for o in ("color", "size") if v.get(o)})

@@ -70,7 +70,6 @@ def proved(order: Row, before: Before, store: Store, parameters: dict[str, Any])
 
 @lru_cache(maxsize=4096)
 def _proofs(customer_id: str, store: Store) -> dict[str, set[str]]:
-    """Return the values that prove this customer's identity, by fact."""
     customer, orders = store.tables["customers"][customer_id], orders_of(store)[customer_id]
     places = customer["addresses"] + [o["shipping_address"] for o in orders]
     known = {
@@ -272,7 +271,7 @@ TELLINGS = {"identity": identity_in_words}
 """Rules that also guard messages."""
 
 
-def delivered(order: dict[str, Any], line_id: str) -> datetime | None:
+def delivered(order: Row, line_id: str) -> datetime | None:
     """Return when the line was delivered; None if it was not."""
     times = [p["delivered_at"] for p in order["parcels"] if line_id.upper() in p["lines"] and p["delivered_at"]]
     return datetime.fromisoformat(max(times)) if times else None
@@ -287,7 +286,7 @@ def _within(since: datetime | None, way: dict[str, Any], store: Store) -> bool:
     return within_months(start, today, setting(store, way["within_months"]))
 
 
-def _same_price_in_stock(call: ToolCall, order: dict[str, Any], store: Store) -> bool:
+def _same_price_in_stock(call: ToolCall, order: Row, store: Store) -> bool:
     line = next(x for x in order["lines"] if x["line_id"] == call.named["line_id"].upper())
     product, variant = variants(store)[call.named["variant_id"].upper()]
     _, old = variants(store)[line["variant_id"]]
@@ -298,7 +297,7 @@ def _same_price_in_stock(call: ToolCall, order: dict[str, Any], store: Store) ->
     )
 
 
-def _weight_short(order: dict[str, Any], line_ids: list[str], store: Store, rule: dict[str, Any]) -> bool:
+def _weight_short(order: Row, line_ids: list[str], store: Store, rule: dict[str, Any]) -> bool:
     wanted = {x.upper() for x in line_ids}
     lines = [x for x in order["lines"] if x["line_id"] in wanted]
     weight = sum(x["quantity"] * variants(store)[x["variant_id"]][1]["weight_g"] for x in lines)
@@ -306,7 +305,7 @@ def _weight_short(order: dict[str, Any], line_ids: list[str], store: Store, rule
     return short > 0 and abs(short - weight) <= setting(store, rule["tolerance_g"])
 
 
-def _not_received(order: dict[str, Any], before: Before, store: Store, rule: dict[str, Any]) -> bool:
+def _not_received(order: Row, before: Before, store: Store, rule: dict[str, Any]) -> bool:
     if order["subtotal_cents"] - order["discount_cents"] > setting(store, rule["max_order_total_cents"]):
         return False
     if len(order["reshipments"]) > setting(store, rule["max_reshipments"]):
@@ -319,7 +318,7 @@ def _not_received(order: dict[str, Any], before: Before, store: Store, rule: dic
     return any(_parcel_lost(p, before, store, rule["any_parcel"]) for p in order["parcels"])
 
 
-def _parcel_lost(parcel: dict[str, Any], before: Before, store: Store, rule: dict[str, Any]) -> bool:
+def _parcel_lost(parcel: Row, before: Before, store: Store, rule: dict[str, Any]) -> bool:
     if parcel["delivered_at"]:
         hours = (store.now - datetime.fromisoformat(parcel["delivered_at"])).total_seconds() / 3600
         checks = all(before.gave(f"{c}_checked") for c in setting(store, rule["customer_checks"]))

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 from pydantic import BaseModel, ConfigDict, Field
 
 from ..desk import Desk
+from ..kinds import Row
 from ..tools import ArgumentError, NotFound, tool
 from .offers import by_email, goods_search, orders_of, variants
 
@@ -187,7 +188,7 @@ def open_carrier_claim(desk: Desk, order_id: OrderId, reason: Reason) -> dict[st
     return {"claim_id": row["id"], "order_id": order["order_id"]}
 
 
-def order_row(desk: Desk, order_id: str) -> dict[str, Any]:
+def order_row(desk: Desk, order_id: str) -> Row:
     """Return the order as this desk sees it; raise `NotFound` for an unknown number."""
     order = desk.row("orders", order_id.upper())
     if order is None:
@@ -200,7 +201,7 @@ def return_link(policy: dict[str, Any], order_id: str) -> str:
     return policy["returns"]["link_base"] + order_id
 
 
-def line_row(desk: Desk, order_id: str, line_id: str) -> dict[str, Any]:
+def line_row(desk: Desk, order_id: str, line_id: str) -> Row:
     """Return the line of an order as this desk sees it; raise `NotFound` for an unknown line."""
     lines = order_row(desk, order_id)["lines"]
     for line in lines:
