@@ -19,11 +19,7 @@ from .kinds import Store
 
 @dataclass(frozen=True)
 class Before:
-    """State of a conversation before a call or a message.
-
-    It has the customer's acts, the calls carried out and both sides' messages so far. The sender is that of the
-    customer's first message.
-    """
+    """State of a conversation before a call or a message; the sender is that of the first message."""
 
     acts: list[Act]
     calls: list[ToolCall]

@@ -1,11 +1,10 @@
-"""Name the values, rows, days and steps of a retail case, and what its customer knows.
+"""Name the values, rows, days and steps of a retail case, and what its customer knows."""
 
-A return from a group order is settled as a whole, on the terms of the day on which the order was placed.
-"""
-
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
+from functools import partial
 from typing import Any
 
 from ...records import ToolCall
@@ -27,8 +26,8 @@ def case_names(raw: Row, order: Row, store: Store) -> dict[str, Any]:
         "today": store.now.date().isoformat(),
         "return_link": lambda order_id: return_link(store.policy, order_id),
         "sheet": lambda order, back, by="": sheet(order, back, store, by),
-        "last_day": lambda order, line_id: last_day(order, line_id, store),
-        "swap_cost": lambda order, line_id, variant_id, rate: swap_cost(order, line_id, variant_id, rate, store),
+        "last_day": partial(last_day, store=store),
+        "swap_cost": partial(swap_cost, store=store),
     }
 
 
@@ -75,8 +74,8 @@ def sheet(order: Row, back: Mapping[str, int], store: Store, by: str = "") -> Sh
     `by` names the terms, ``current`` or ``former``; by default, those of the order's day apply.
     """
     terms = store.policy["library"]["group_orders"][by] if by else terms_of(order, store)
-    earlier = {line_id: 1 for r in order["returns"] for line_id in r["line_ids"]}
-    gone = {line["line_id"]: back.get(line["line_id"], 0) + earlier.get(line["line_id"], 0) for line in order["lines"]}
+    returned = {line_id for r in order["returns"] for line_id in r["line_ids"]}
+    gone = Counter(back) + Counter(returned)
     stay = sum(line["quantity"] for line in order["lines"]) - sum(gone.values())
     rate = max((r["percent"] for r in terms["rebate"] if stay >= r["from"]), default=0)
     kept = less(sum((x["quantity"] - gone[x["line_id"]]) * x["price_cents"] for x in order["lines"]), rate)
