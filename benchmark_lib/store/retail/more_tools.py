@@ -4,17 +4,14 @@ from typing import Annotated, Any
 
 from ..desk import Desk
 from ..tools import ArgumentError, NotFound, tool
-from .offers import by_email
-from .tools import OrderId, line_row, order_row
+from .tools import OrderId, buyer, line_row, order_row
 
 
 @tool()
 def ticket_history(desk: Desk, email: Annotated[str, "The customer's email address."]) -> dict[str, Any]:
     """Show a customer's earlier contacts with the desk, the newest first: when, with whom, about which order, and what was noted."""  # noqa: E501
-    customer = by_email(desk.store).get(email.lower())
-    if customer is None:
-        raise NotFound(f"No customer has the email {email!r}; check the spelling or search by name and postcode.")
-    own = [t for t in desk.rows("history") if t["customer_id"] == customer["customer_id"]]
+    customer_id = buyer(desk, email)["customer_id"]
+    own = [t for t in desk.rows("history") if t["customer_id"] == customer_id]
     return {"tickets": sorted(own, key=lambda t: t["at"], reverse=True)}
 
 

@@ -283,7 +283,7 @@ def public_amounts(store: Store) -> frozenset[int]:
 
     They are the prices of up to three pieces of an article, with or without active codes and delivery, and the savings.
     """
-    prices = {v["price_cents"] * n for p in store.tables["products"].values() for v in p["variants"] for n in (1, 2, 3)}
+    prices = {v["price_cents"] * count for _, v in variants(store).values() for count in (1, 2, 3)}
     shares = [100 - c["percent"] for c in store.policy["promotions"]["codes"] if c["active"]]
     reduced = {round(price * share / 100) for price in prices for share in shares}
     saved = {round(price * (100 - share) / 100) for price in prices for share in shares}

@@ -81,10 +81,7 @@ def track_shipment(desk: Desk, order_id: OrderId) -> dict[str, Any]:
 @tool()
 def get_customer(desk: Desk, email: Annotated[str, "The customer's email address."]) -> dict[str, Any]:
     """Show a customer's record: name, addresses, tier, notes, and earlier claims with order, kind and date."""
-    customer = by_email(desk.store).get(email.lower())
-    if customer is None:
-        raise NotFound(f"No customer has the email {email!r}; check the spelling or search by name and postcode.")
-    return desk.known("customers", customer["customer_id"])
+    return desk.known("customers", buyer(desk, email)["customer_id"])
 
 
 @tool()
@@ -194,6 +191,14 @@ def order_row(desk: Desk, order_id: str) -> Row:
     if order is None:
         raise NotFound(f"There is no order {order_id!r}; ask for the number again or use find_orders.")
     return order
+
+
+def buyer(desk: Desk, email: str) -> Row:
+    """Return the customer with an email address; raise `NotFound` for an unknown one."""
+    customer = by_email(desk.store).get(email.lower())
+    if customer is None:
+        raise NotFound(f"No customer has the email {email!r}; check the spelling or search by name and postcode.")
+    return customer
 
 
 def return_link(policy: dict[str, Any], order_id: str) -> str:
