@@ -1,6 +1,6 @@
 """Give one conversation a copy-on-write view of the store, and record the calls on it.
 
-The tools of every desk are here, too: search the knowledge base, hand over to a person, close the ticket.
+The tools of every desk are here, too.
 """
 
 import copy
@@ -14,7 +14,10 @@ from ..records import Fault, ToolCall
 from .files import leaves, merged
 from .kinds import Row, Store
 from .tools import (
+    BUSY,
     CALL_LIMIT,
+    NO_ANSWER,
+    NOT_DONE,
     ArgumentError,
     CustomerAction,
     FromPolicy,
@@ -23,7 +26,6 @@ from .tools import (
     Tool,
     Trouble,
     as_recorded,
-    carried_out,
     met,
     tool,
 )
@@ -38,7 +40,7 @@ class _Mark(NamedTuple):
 
 
 CALLS_PER_TURN, CALLS_OF_HARD_CASES = 20, 100
-"""Maximum number of an agent's tool calls per turn: in most cases, and in hard cases, which may need many."""
+"""Maximum number of an agent's tool calls per turn: in most cases, and in hard cases."""
 
 
 class Desk:
@@ -181,18 +183,32 @@ class Desk:
         def work() -> Any:
             return orjson.loads(orjson.dumps(tool.function(self, **values)))
 
-        def undone() -> Any:
-            before, over = copy.deepcopy(self._overlay), self.over
-            result = work()
-            self._overlay, self.over = before, over
-            return result
-
         trouble = met(self._trouble, call.name, call.arguments, self.calls) if call.side == "agent" else None
         if trouble is None:
             call.result = work()
+            return
+        self.staged[str(call.index)] = trouble.kind
+        # From here on, the result is what the agent sees, and the error is what happened.
+        unknown = f" Whether {call.name} was carried out is not known." if call.write else ""
+        no_answer = f"The system did not answer in time.{unknown}"
+        if trouble.kind == "timeout":
+            self._fail(call, NO_ANSWER, no_answer)
+        elif trouble.kind == "rate_limit":
+            self._fail(call, BUSY, f"Too many requests at this moment, so {call.name} was not carried out. Try again.")
+        elif trouble.kind == "lost_ack":
+            work()
+            call.result = {"error": no_answer}
+        elif trouble.kind == "false_ack":
+            before, over = copy.deepcopy(self._overlay), self.over
+            call.error, call.result = NOT_DONE, work()
+            self._overlay, self.over = before, over
+        elif trouble.kind == "stale":
+            as_of = {"as_of": trouble.as_of} if trouble.as_of else {}
+            call.result = {**work(), **trouble.shows, **as_of}
         else:
-            self.staged[str(call.index)] = trouble.kind
-            carried_out(call, trouble, work, undone)
+            result, keep = work(), trouble.keep
+            cut = {key: value[:keep] for key, value in result.items() if isinstance(value, list) and len(value) > keep}
+            call.result = {**result, **cut, "more": True} if cut else result
 
     def _shows_what_was_planted(self, call: ToolCall) -> bool:
         shown = "\n".join(str(leaf) for _, leaf in leaves(call.result)) if self._planted else ""

@@ -27,7 +27,7 @@ from .tools import TOOL_FAULT, ArgumentError, NotFound, Tool, load_tools, source
 TOOL_LIMIT_S = 30.0
 """Seconds that a call to one of the user's own tools may take, unless the run sets another limit."""
 LARGEST_RESULT = 1_000_000
-"""Maximum bytes of JSON that a tool may return, and that it may leave on the desk; the record contains both."""
+"""Maximum bytes of JSON that a tool may return, and that it may leave on the desk."""
 SHOWN, LINES_KEPT = 300, 8
 UNNAMED = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD, inspect.Parameter.POSITIONAL_ONLY)
 PATH = re.compile(r"(?<![\w/.])(?:[A-Za-z]:\\|~?/)[^\s'\":,)]*[/\\][^\s'\":,)]*")

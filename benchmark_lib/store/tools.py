@@ -294,40 +294,8 @@ def _fits(trouble: Trouble, arguments: Any) -> bool:
     return all(str(given.get(name)).casefold() == str(value).casefold() for name, value in trouble.where.items())
 
 
-def carried_out(call: ToolCall, trouble: Trouble, work: Callable[[], Any], undone: Callable[[], Any]) -> None:
-    """Carry out a call with trouble: `result` is what the caller sees, `error` what happened.
-
-    `work` carries the call out; `undone` does so without leaving a change. Both return its result.
-    """
-    if trouble.kind == "timeout":
-        call.error, call.result = NO_ANSWER, _no_answer(call)
-    elif trouble.kind == "rate_limit":
-        sentence = f"Too many requests at this moment, so {call.name} was not carried out. Try again."
-        call.error, call.result = BUSY, {"error": sentence}
-    elif trouble.kind == "lost_ack":
-        work()
-        call.result = _no_answer(call)
-    elif trouble.kind == "false_ack":
-        call.error, call.result = NOT_DONE, undone()
-    elif trouble.kind == "stale":
-        as_of = {"as_of": trouble.as_of} if trouble.as_of else {}
-        call.result = {**work(), **trouble.shows, **as_of}
-    else:
-        call.result = _cut(work(), trouble.keep)
-
-
 def shown_error(call: ToolCall) -> str | None:
     """Return a call's error as far as its caller can tell from the answer."""
     if isinstance(call.result, Mapping) and call.result.keys() == {"error"}:
         return call.error or NO_ANSWER
     return None if call.error == NOT_DONE else call.error
-
-
-def _no_answer(call: ToolCall) -> dict[str, str]:
-    unknown = f" Whether {call.name} was carried out is not known." if call.write else ""
-    return {"error": f"The system did not answer in time.{unknown}"}
-
-
-def _cut(result: Mapping[str, Any], keep: int) -> dict[str, Any]:
-    cut = {key: value[:keep] for key, value in result.items() if isinstance(value, list) and len(value) > keep}
-    return {**result, **cut, "more": True} if cut else dict(result)

@@ -177,9 +177,9 @@ class FolderStore:
         """Return the store as a case sees it: the store itself if the case has no world of its own.
 
         The result is cached under `name`, the case's id. A world has ``rows`` (table, id, fields), ``policy`` (dotted
-        path to value) and ``articles`` (each with id, title, topics and text). `library` is ``large`` for the store's
-        whole library, or comma-separated ids of its articles. `seed`, by default `name`, and the store's canary
-        determine what the world draws. Raise `BadInput` if the world names a table that the store does not have.
+        path to value) and ``articles`` (id, title, topics and text). `library` is ``large`` for the whole library, or
+        comma-separated ids of its articles. `seed`, by default `name`, and the store's canary determine what the world
+        draws. Raise `BadInput` for an unknown table.
         """
         if self.below is not None or not (world or library):
             return self
@@ -249,7 +249,7 @@ class FolderStore:
         """Read the articles of the store's library, from which cases choose.
 
         A file with ``for_each: path.in.policy`` in its header yields one article for each entry at that path; ``key``
-        and ``each`` are the entry's name and value. `wanted` limits the result to articles with these ids.
+        and ``each`` are the entry's name and value. `wanted` limits the result to these ids.
         """
         articles = []
         for where, head, text in self._files_of("library"):

@@ -7,7 +7,7 @@ from . import cases, more_tools, offers, tools
 from .rules import RULES, TELLINGS
 
 PROCEDURE = "run_procedure"
-"""Tool that carries out a procedure that an article names and describes."""
+"""Tool that carries out a procedure that an article names."""
 SENT = {"create_replacement", "create_reshipment"}
 ALIKE = {
     **dict.fromkeys(SENT, SENT | {PROCEDURE}),
@@ -17,7 +17,7 @@ ALIKE = {
     "open_carrier_claim": {"open_carrier_claim", PROCEDURE},
     "start_return": {"start_return", PROCEDURE},
 }
-"""For each tool, those whose calls make its claim true enough: goods are sent or come back, or an order changes."""
+"""For each tool, those whose calls make its claim true enough."""
 
 KIND = DeskKind(
     name="retail",

@@ -46,7 +46,8 @@ def named_in(text: str, arguments: dict[str, Any], store: Store) -> tuple[set[st
         verdicts["variant_id"] = _variant(_changing(text), arguments, order, store)
     if is_address(arguments.get("address")):
         verdicts["address"] = _address(text, arguments["address"], order["shipping_address"], store)
-    return {n for n, named in verdicts.items() if named}, {n for n, named in verdicts.items() if named is False}
+    named = {argument for argument, verdict in verdicts.items() if verdict}
+    return named, {argument for argument, verdict in verdicts.items() if verdict is False}
 
 
 def open_to(arguments: dict[str, Any], case: Played, store: Store) -> set[str]:
@@ -237,7 +238,6 @@ TABLES = {
     "history": ("history/*.jsonl", "ticket_id"),
     "gear": ("gear/*.jsonl", "gear_id"),
 }
-"""Each table with its files in the store's folder and its key field."""
 
 
 @remembered("products")
