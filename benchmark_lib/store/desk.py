@@ -51,8 +51,8 @@ class Desk:
     store, tools : Store, dict of str to Tool
         The shared, immutable store, and the tools that replace its own.
     trouble, planted, customer_actions, meanwhile
-        What the case stages: tool failures; texts whose appearance in a result is recorded; the customer's own actions
-        by tool name; changes between two messages from the customer.
+        What the case stages: tool failures; texts to recognize in results; the customer's own actions by tool name;
+        changes between the customer's messages.
 
     Attributes
     ----------

@@ -195,7 +195,7 @@ class RecordedTool(Tool):
 def declared_tools(tools: dict[str, Tool], policy: dict[str, Any]) -> Declared:
     """Return a manifest's entries for the user's own tools.
 
-    Each has ``name``, ``module`` (None if other processes cannot import it), ``write``, ``source`` (a content hash) and
+    Each has ``name``, ``module`` (None if not importable elsewhere), ``write``, ``source`` (a content hash) and
     ``schema``.
     """
     return [

@@ -46,7 +46,7 @@ class Tool:
     write: bool
     """True if it changes the desk."""
     limit_s: float | None = None
-    """Seconds it may take, for one of the user's own tools (see `benchmark_lib.store.own_tools`)."""
+    """Seconds it may take, for one of the user's own tools."""
 
     @cached_property
     def description(self) -> str:
@@ -211,7 +211,8 @@ def _plain(schema: Any, definitions: dict[str, Any]) -> Any:
         return schema
     if "$ref" in schema:
         target = definitions[schema["$ref"].rsplit("/", 1)[1]]
-        return {**_plain(target, definitions), **_plain({k: v for k, v in schema.items() if k != "$ref"}, definitions)}
+        rest = {k: v for k, v in schema.items() if k != "$ref"}
+        return {**_plain(target, definitions), **_plain(rest, definitions)}
     if "anyOf" in schema:
         options = [s for s in schema["anyOf"] if s != {"type": "null"}]
         if len(options) == 1:

@@ -56,7 +56,7 @@ class FolderStore:
     Attributes
     ----------
     extends, folders : FolderStore or None, tuple of Path
-        The store that this store extends, if ``store.yaml`` names one, and the folders of both, its own last.
+        The store that it extends, if ``store.yaml`` names one, and the folders of both, its own last.
     below : FolderStore or None
         The store beneath a case's own world, if the case has one; ``laid`` names the parts that differ.
     """
@@ -77,7 +77,8 @@ class FolderStore:
         try:
             self.kind: DeskKind = kind_named(info["kind"], path)
             self.info: dict[str, Any] = frozen(self._with_defaults("info", info))
-            self.name, self.title, self.version = self.info["name"], self.info["title"], str(self.info["version"])
+            self.name, self.title = self.info["name"], self.info["title"]
+            self.version = str(self.info["version"])
             self.now = datetime.fromisoformat(str(self.info["clock"]))
         except (KeyError, TypeError) as missing:
             raise BadInput(f"{path / 'store.yaml'}: {missing} is missing; see docs/your-own-desk.md") from None
@@ -196,7 +197,7 @@ class FolderStore:
             )
         other = copy.copy(self)
         own = vars(other)
-        own.update(below=self, views={})
+        laid = set(rows)
         if rows:
             tables = dict(self.tables)
             for table, over in rows.items():
@@ -205,10 +206,10 @@ class FolderStore:
             own["tables"] = FrozenDict(tables)
         policy = _drawn(world.get("policy") or {}, f"{self.info.get('canary')} {seed}")
         if policy:
+            laid.add("policy")
             own["policy"] = frozen(merged(self.policy, policy))
-        rewritten = bool(policy or articles or library)
-        own["laid"] = frozenset({*rows, *(["policy"] if policy else []), *(["articles"] if rewritten else [])})
-        if rewritten:
+        if policy or articles or library:
+            laid.add("articles")
             for cached in ("articles", "search"):
                 own.pop(cached, None)
             if library == WHOLE and name != WHOLE and not (policy or articles):
@@ -217,6 +218,7 @@ class FolderStore:
             else:
                 below = other.read_articles() if policy else self.articles
                 own["articles"] = frozen(other._with_articles(below, articles, library))
+        own.update(below=self, laid=frozenset(laid), views={})
         return other
 
     def _with_articles(self, below: list[Any], own: list[dict[str, Any]], library: str | None) -> list[dict[str, Any]]:

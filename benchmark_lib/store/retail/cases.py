@@ -162,7 +162,8 @@ PICTURES: tuple[str, ...] = ("photo", "label")
 def identity_slots(case: Played, asked: set[str]) -> list[str]:
     """Return the order number's slot if it can still be asked for, else name and postcode."""
     number = case.ledger.get("order_id")
-    return ["order_id"] if number and number.when != "never" and "order_id" not in asked else ["name", "postcode"]
+    has_it = number and number.when != "never"
+    return ["order_id"] if has_it and "order_id" not in asked else ["name", "postcode"]
 
 
 def evidence_slots(call: Any, case: Played, store: Store, attached: set[str], known: set[str]) -> list[str]:

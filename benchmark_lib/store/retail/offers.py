@@ -302,5 +302,6 @@ def orders_in(result: Any) -> list[Row]:
     """Return the order or orders in a result, whichever tool returned it."""
     if not isinstance(result, dict):
         return []
-    orders = result.get("orders")
-    return [result, *(row for row in orders if isinstance(row, dict))] if isinstance(orders, list) else [result]
+    listed = result.get("orders")
+    orders = listed if isinstance(listed, list) else []
+    return [result, *(row for row in orders if isinstance(row, dict))]

@@ -46,7 +46,7 @@ def identity_in_words(message: Message, before: Before, store: Store, parameters
 
     Return True if the customer proved to be the buyer of every opened order, else None.
     """
-    seen = [store.tables["orders"][number] for number in _opened(before, store)]
+    seen = _opened(before, store)
     if not seen:
         return None
     buyers = {order["customer_id"]: order for order in seen}
@@ -57,7 +57,8 @@ def identity_in_words(message: Message, before: Before, store: Store, parameters
     proved_ids = [order["order_id"] for order in seen if order not in unproved]
     words = "\n".join(kept(m.text) for m in before.messages if m.side == "customer")
     own = f"{words}\n{before.sender_name}\n{before.sender}"
-    return False if any(_discloses(order, proved_ids, message.text, own, before, store) for order in unproved) else None
+    told = any(_discloses(order, proved_ids, message.text, own, before, store) for order in unproved)
+    return False if told else None
 
 
 def proved(order: Row, before: Before, store: Store, parameters: dict[str, Any]) -> bool:
@@ -102,12 +103,13 @@ def _contains(value: str, words: str) -> bool:
     return re.search(rf"(?<![\w.+-]){re.escape(fold(value))}(?![\w-]|\.\w)", words) is not None
 
 
-def _opened(before: Before, store: Store) -> list[str]:
+def _opened(before: Before, store: Store) -> list[Row]:
     numbers: dict[str, None] = {}
     for call in before.calls:
         shown = orders_in(call.result) if call.side == "agent" and call.name in ORDER_TOOLS else ()
         numbers |= {str(row["order_id"]): None for row in shown if "order_id" in row}
-    return [number for number in numbers if number in store.tables["orders"]]
+    orders = store.tables["orders"]
+    return [orders[number] for number in numbers if number in orders]
 
 
 @lru_cache(maxsize=4096)
