@@ -213,7 +213,7 @@ def _spaced(text: str) -> str:
 
 
 def _address(text: str, wanted: Row, current: Row, store: Store) -> bool | None:
-    """Return whether a text names the wanted address; None if it has only the current one."""
+    """Return whether a text names the wanted address; None if it names no new one."""
     goods = [name.strip() for name in _names(store) if len(name.split()) > 1]  # "1 Pip Kids' Trolley" is no street
     text = _ORDER.sub(" ", text)
     codes = [c for c in _POSTCODE.findall(text) if not has_part("postcode", c, current)]
