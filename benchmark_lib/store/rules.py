@@ -19,7 +19,7 @@ from .kinds import Store
 
 @dataclass(frozen=True)
 class Before:
-    """State of a conversation before a call or a message; the sender is that of the first message."""
+    """State of a conversation before a call or a message; the sender wrote the first message."""
 
     acts: list[Act]
     calls: list[ToolCall]
