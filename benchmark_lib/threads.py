@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import contextvars
 import threading
 import weakref
 from collections.abc import Awaitable, Callable
+from concurrent.futures import Future
 from queue import SimpleQueue
 from typing import Any
 
+Outcome = tuple[Any, BaseException | None]
+"""A call's result, or the error that it raised."""
 LONG_TEXT = 8_000
 """Maximum number of characters that are read on the event loop itself, in about 10 ms; a thread reads longer texts."""
 
@@ -21,14 +23,13 @@ async def in_thread(function: Callable[..., Any], *arguments: Any) -> Any:
     The thread never keeps the process alive. A cancelled call is abandoned and its result dropped. Without a running
     event loop (a coroutine stepped by hand), call the function directly.
     """
-    loop = running_loop()
-    if loop is None:
+    if running_loop() is None:
         return function(*arguments)
-    done = loop.create_future()
-    threading.Thread(
-        target=_carry_out, args=(done, contextvars.copy_context(), function, arguments), daemon=True
-    ).start()
-    return _opened(await done)
+    thread = OneThread()
+    try:
+        return await thread.call(function, *arguments)
+    finally:
+        thread.end()
 
 
 async def read_aside(size: float, function: Callable[..., Any], *arguments: Any) -> Any:
@@ -55,19 +56,13 @@ class OneThread:
         self.abandoned = False
         self._jobs: SimpleQueue[Any] = SimpleQueue()
         threading.Thread(target=_carry_out_all, args=(self._jobs,), daemon=True).start()
-        weakref.finalize(self, self._jobs.put, None)
+        self.end = weakref.finalize(self, self._jobs.put, None)
 
     async def call(self, function: Callable[..., Any], *arguments: Any) -> Any:
         """Call a function in the thread; if cancelled, give up the thread, which may be stuck."""
-        done = asyncio.get_running_loop().create_future()
+        done: Future[Outcome] = Future()
         self._jobs.put((done, contextvars.copy_context(), function, arguments))
-        try:
-            outcome = await done
-        except asyncio.CancelledError:
-            self.abandoned = True
-            self._jobs.put(None)
-            raise
-        return _opened(outcome)
+        return await _result(self, done)
 
 
 class OneLoop:
@@ -81,13 +76,7 @@ class OneLoop:
 
     async def call(self, awaitable: Awaitable[Any]) -> Any:
         """Await an awaitable on the thread's loop; if cancelled, give up the thread."""
-        done = asyncio.wrap_future(asyncio.run_coroutine_threadsafe(_outcome(awaitable), self._loop))
-        try:
-            outcome = await done
-        except asyncio.CancelledError:
-            self.abandoned = True
-            raise
-        return _opened(outcome)
+        return await _result(self, asyncio.run_coroutine_threadsafe(_outcome(awaitable), self._loop))
 
 
 _kept: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, dict[str, Any]] = weakref.WeakKeyDictionary()
@@ -104,7 +93,18 @@ def kept_thread(purpose: str, kind: Callable[[], Any] = OneThread) -> Any:
     return threads[purpose]
 
 
-async def _outcome(awaitable: Awaitable[Any]) -> tuple[Any, BaseException | None]:
+async def _result(thread: OneThread | OneLoop, done: Future[Outcome]) -> Any:
+    try:
+        result, error = await asyncio.wrap_future(done)
+    except asyncio.CancelledError:
+        thread.abandoned = True
+        raise
+    if error is not None:
+        raise error
+    return result
+
+
+async def _outcome(awaitable: Awaitable[Any]) -> Outcome:
     try:
         return await awaitable, None
     except BaseException as error:  # as in `_carry_out`
@@ -113,30 +113,18 @@ async def _outcome(awaitable: Awaitable[Any]) -> tuple[Any, BaseException | None
 
 def _carry_out_all(jobs: SimpleQueue[Any]) -> None:
     while (job := jobs.get()) is not None:
-        if not job[0].cancelled():
-            _carry_out(*job)
-        del job
+        _carry_out(*job)
+        del job  # which may refer to the thread itself
 
 
 def _carry_out(
-    done: asyncio.Future[Any], context: contextvars.Context, function: Callable[..., Any], arguments: tuple[Any, ...]
+    done: Future[Outcome], context: contextvars.Context, function: Callable[..., Any], arguments: tuple[Any, ...]
 ) -> None:
-    outcome: tuple[Any, BaseException | None]
+    if not done.set_running_or_notify_cancel():
+        return
+    outcome: Outcome
     try:
         outcome = context.run(function, *arguments), None
     except BaseException as error:  # the caller raises it, distinct from a cancelled task
         outcome = None, error
-    with contextlib.suppress(RuntimeError):  # the loop has ended, and with it the caller
-        done.get_loop().call_soon_threadsafe(_settle, done, outcome)
-
-
-def _settle(done: asyncio.Future[Any], outcome: tuple[Any, BaseException | None]) -> None:
-    if not done.done():
-        done.set_result(outcome)
-
-
-def _opened(outcome: tuple[Any, BaseException | None]) -> Any:
-    result, error = outcome
-    if error is not None:
-        raise error
-    return result
+    done.set_result(outcome)
