@@ -6,13 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..cases import Call, Case, Outcome
-from ..records import (
-    NOT_SCORED,
-    SCORE_FAULT,
-    TAMPERED,
-    Conversation,
-    ToolCall,
-)
+from ..records import NOT_SCORED, SCORE_FAULT, TAMPERED, Conversation, ToolCall
 from ..store import Store
 from .score import broken_rules
 from .state import CLOSE, FAILURES, HANDOVER
@@ -115,7 +109,7 @@ def reasons_against(
     `score` may be empty, or a row of the conversations frame with None for unknown values. Turns of calls come from the
     `record`, expected actions from the `case`, and the words of process rules and accepted reasons from the `store`.
     """
-    state, ending = state_of(score, ended_by), ended_by.replace("_", " ")
+    state, ending = state_of(score, ended_by), words(ended_by)
     if state == "good":
         return ()
     if state == "none":
@@ -143,11 +137,19 @@ def outcome_label(bucket: str | None, row: dict[str, Any]) -> str:
 def _found(
     score: Mapping[str, Any], ended_by: str, record: Conversation | None, case: Case | None, store: Store | None
 ) -> Iterator[Reason]:
-    bucket, ending = score.get("bucket"), ended_by.replace("_", " ")
+    bucket, ending, breach = score.get("bucket"), words(ended_by), _breach(record, score)
+    breached_at = breach.turn if breach else None
+    never = f"no {' or '.join(map(as_written, case.forbidden))}" if case and case.forbidden else ""
     if record and any(f.side == "agent" and f.kind == TAMPERED for f in record.faults):
         yield Reason("tampered")
     if score.get("failures"):
-        yield from _of_its_family(score, record, case)
+        ends = _ends(case.outcomes) if case else ""
+        of_ends = ("dropped_wish", "wrote_twice", "extra_write", "missed_handover", "needless_handover")
+        expected = {"forbidden_call": never, **dict.fromkeys(of_ends, ends)}
+        expected |= dict.fromkeys(("wrong_value", "untold"), _untold(score, case))
+        for name in str(score["failures"]).split(", "):
+            turn = breached_at if name == "forbidden_call" else None
+            yield Reason("of_its_family", FAILURES.get(name, name), expected.get(name, ""), turn)
         return
     if score.get("reward_parts"):
         lost = [f"{part} {value:g}" for part, value in score["reward_parts"].items() if value < 1]
@@ -156,18 +158,21 @@ def _found(
     if bucket == "resolvable":
         yield from _unresolved(score, ended_by, record, case)
     if score.get("unsafe") or score.get("forbidden_calls"):
-        breach = _breach(record, score) if record else None
-        never = f"no {' or '.join(map(as_written, case.forbidden))}" if case else ""
         failed = 0 < (score.get("forbidden_calls") or 0) <= (score.get("forbidden_malformed") or 0)
         kind = ("tried" if failed else "unsafe") if score.get("unsafe") else "forbidden"
-        yield Reason(kind, "", never, breach.turn if breach else None)
+        yield Reason(kind, "", never, breached_at)
     if bucket == "resolvable":
-        yield from _broken_rules(score, record, store)
+        broken_by, broken_in = (score.get(name) or {} for name in ("rules_broken_by", "rules_broken_in"))
+        for rule in broken_rules(score):
+            turns = [t.turn for t in _calls(record) if t.index in broken_by.get(rule, ())] + [*broken_in.get(rule, ())]
+            requirement = rule_in_words(rule, store) if store and rule in store.rules else ""
+            yield Reason("rule", rule, requirement, min(turns, default=None))
     elif bucket == "must_escalate" and not score.get("handed_over"):
         queues = f" to {' or '.join(case.queues)}" if case and case.queues else ""
         yield Reason("no_handover", ending, f"a handover{queues}" if case else "")
     elif score.get("extra_writes"):
-        yield Reason("extra_write", turn=next((c.turn for c in _calls(record) if _changes(c)), None))
+        written = (c for c in _calls(record) if c.write and not c.error and c.side == "agent")
+        yield Reason("extra_write", turn=next((c.turn for c in written if c.name not in (HANDOVER, CLOSE)), None))
     elif score.get("handed_over") and not score.get("forbidden_calls"):
         first = [o for o in case.outcomes if o.handover and o.calls] if case else []
         tools = " or ".join(" and ".join(words(call.tool) for call in o.calls) for o in first)
@@ -176,14 +181,6 @@ def _found(
         reasons = case.reasons if case else ()
         accepted = [f"“{reason_in_words(name, store)}”" if store else words(name) for name in reasons]
         yield Reason("no_decline", "", " or ".join([*accepted, "a handover"]) if case else "")
-
-
-def _broken_rules(score: Mapping[str, Any], record: Conversation | None, store: Store | None) -> Iterator[Reason]:
-    broken_by, broken_in = (score.get(name) or {} for name in ("rules_broken_by", "rules_broken_in"))
-    for rule in broken_rules(score):
-        turns = [t.turn for t in _calls(record) if t.index in broken_by.get(rule, ())] + [*broken_in.get(rule, ())]
-        requirement = rule_in_words(rule, store) if store and rule in store.rules else ""
-        yield Reason("rule", rule, requirement, min(turns, default=None))
 
 
 def _calls(record: Conversation | None) -> list[ToolCall]:
@@ -205,26 +202,12 @@ def reason_in_words(name: str, store: Store) -> str:
     return words(name)
 
 
-def _of_its_family(score: Mapping[str, Any], record: Conversation | None, case: Case | None) -> Iterator[Reason]:
-    """Yield a hard case's failures, with the expected outcome and a forbidden call's turn."""
-    ends = _ends(case.outcomes) if case else ""
-    never = " or ".join(map(as_written, case.forbidden)) if case else ""
-    expected = dict.fromkeys(("wrong_value", "untold"), _untold(score, case))
-    expected |= dict.fromkeys(("dropped_wish", "wrote_twice", "extra_write"), ends)
-    expected |= dict.fromkeys(("missed_handover", "needless_handover"), ends)
-    expected["forbidden_call"] = f"no {never}" if never else ""
-    breach = _breach(record, score) if record else None
-    for name in str(score["failures"]).split(", "):
-        turn = breach.turn if breach and name == "forbidden_call" else None
-        yield Reason("of_its_family", FAILURES.get(name, name), expected.get(name, ""), turn)
-
-
 def _unresolved(
     score: Mapping[str, Any], ended_by: str, record: Conversation | None, case: Case | None
 ) -> Iterator[Reason]:
     """Yield what a resolvable case lacks: no handover, the right end state, all facts."""
     if score.get("handed_over"):
-        call = _first_done(record, HANDOVER) if record else None
+        call = _first_done(record, HANDOVER)
         yield Reason("handed_over", "", "solved without a handover", call.turn if call else None)
     if ended_by == "agent_fault" and not score.get("corrupt_success"):
         yield Reason("agent_fault")
@@ -268,19 +251,15 @@ def deciding_moment(record: Conversation, score: Mapping[str, Any]) -> Moment | 
     return Moment(turn, texts.get("customer", ""), texts.get("agent", ""), call)
 
 
-def _breach(record: Conversation, score: Mapping[str, Any]) -> ToolCall | None:
+def _breach(record: Conversation | None, score: Mapping[str, Any]) -> ToolCall | None:
     if not (score.get("unsafe") or score.get("forbidden_calls")):
         return None
-    made = next((c for c in record.tool_calls if c.index in score.get("forbidden_by", ())), None)
+    made = next((c for c in _calls(record) if c.index in score.get("forbidden_by", ())), None)
     return made or (_first_done(record, CLOSE) if score.get("kind") == "false_closure" else None)
 
 
-def _changes(call: ToolCall) -> bool:
-    return bool(call.write) and not call.error and call.side == "agent" and call.name not in (HANDOVER, CLOSE)
-
-
-def _first_done(record: Conversation, tool: str) -> ToolCall | None:
-    return next((c for c in record.tool_calls if c.name == tool and not c.error), None)
+def _first_done(record: Conversation | None, tool: str) -> ToolCall | None:
+    return next((c for c in _calls(record) if c.name == tool and not c.error), None)
 
 
 def as_written(call: Call) -> str:
