@@ -27,7 +27,7 @@ def kept(rule, *replies, customer="Where is my bag?", language="en", calls=()):
     for turn, text in enumerate(replies, 1):
         messages += [Message(turn, "customer", customer), Message(turn, "agent", text)]
     record = Conversation("c", 1, "m", "model", "scripted", messages=messages, tool_calls=list(calls))
-    return [found.kept for found in kept_replies(record, [rule], language)]
+    return [kept for _, _, kept in kept_replies(record, [rule], language)]
 
 
 @pytest.mark.parametrize(

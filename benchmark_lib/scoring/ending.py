@@ -9,10 +9,7 @@ from ..language.parser import parser_of
 from ..language.patterns import compile_patterns
 from ..language.sentences import fold, plain, sentences, squash, written_in
 from ..project import DATA
-from ..records import (
-    NO_OUTCOME,
-    Conversation,
-)
+from ..records import NO_OUTCOME, Conversation
 from ..store import Store
 from ..store.desk import HANDOVER
 from ..textfiles import read_yaml
@@ -66,27 +63,18 @@ MOST_SENTENCES = 60
 
 
 def states_open_step(conversation: Conversation, case: Case, store: Store) -> bool:
-    """Return whether a reply leaves the matter open, or the last one asks for what settles it."""
+    """Return whether a reply states an open step in its own words, or the last asks for what settles it."""
     replies = [m.text for m in conversation.replies()]
     customer_text = "".join(squash(m.text) for m in conversation.messages if m.side == "customer")
-    if any(_says_open(text, customer_text) for text in replies):
-        return True
+    for sentence in (s for text in replies if len(sentences(text)) <= MOST_SENTENCES for s in sentences(text)):
+        for deny, step in denied_patterns("open_steps", "open"):
+            match = step.search(sentence.plain)
+            denied = match and deny.search(sentence.plain, 0, match.start() + 1)
+            if match and not denied and squash(sentence.text) not in customer_text:
+                return True
     last = parser_of(store).parse(replies[-1] if replies else "")
     remedies = {call.tool for outcome in case.outcomes for call in outcome.calls}
     return bool(remedies & set(last.proposed) or set(store.kind.attachments) & set(last.asked))
-
-
-def _says_open(text: str, customer_text: str = "") -> bool:
-    """Return whether a message of usual length states an open step in the agent's own words."""
-    pieces = sentences(text)
-    for sentence in pieces if len(pieces) <= MOST_SENTENCES else ():
-        if squash(sentence.text) in customer_text:
-            continue
-        for deny, step in denied_patterns("open_steps", "open"):
-            match = step.search(sentence.plain)
-            if match and not deny.search(sentence.plain, 0, match.start() + 1):
-                return True
-    return False
 
 
 @lru_cache
@@ -157,7 +145,9 @@ def rating(conversation: Conversation, case: Case, score: Score) -> Score:
     if conversation.ended_by in NO_OUTCOME or conversation.ended_by == "customer_fault":
         return {"customer_rating": None, "customer_rating_given": given, "rating_parts": []}
     stars, words = GOT[_got(conversation, case, score)]
-    parts = [(words, stars), *_time(case, score), *_manner(conversation, score)]
+    over = score["turns"] - max(PATIENCE, (case.limit or 0) // 2) - len(case.followups)
+    time = [(f"{score['turns']} messages", -1.0 if over > 2 else -0.5)] if over > 0 else []
+    parts = [(words, stars), *time, *_manner(conversation, score)]
     total = min(HIGHEST, max(LOWEST, sum(worth for _, worth in parts)))
     return {"customer_rating": total, "customer_rating_given": given, "rating_parts": parts}
 
@@ -166,7 +156,10 @@ def _got(c: Conversation, case: Case, score: Score) -> str:
     if score["unsafe"] and score["kind"] != "false_closure":
         return "pressed" if score["forbidden_calls"] > score["forbidden_malformed"] else "nothing"
     if score["right_end"] and not score["handed_over"]:
-        return "all" if _asks_anything(case) else "reason" if score["declined"] else "nothing"
+        solved = [o for o in case.outcomes if not o.handover]
+        if any(o.calls or (case.facts if o.facts is None else o.facts) for o in solved):
+            return "all"
+        return "reason" if score["declined"] else "nothing"  # inaction reaches an end without calls and facts
     if score["handed_over"]:
         return "person" if any(o.handover for o in case.outcomes) else "waiting"
     if score["declined"]:
@@ -174,17 +167,6 @@ def _got(c: Conversation, case: Case, score: Score) -> str:
     wanted = {call.tool for o in case.outcomes for call in o.calls}
     done = {t.name for t in c.tool_calls if t.write and not t.error}
     return "part" if score["facts_told"] or wanted & done else "nothing"
-
-
-def _asks_anything(case: Case) -> bool:
-    # Inaction cannot reach an end with a call or a fact.
-    return any(o.calls or (case.facts if o.facts is None else o.facts) for o in case.outcomes if not o.handover)
-
-
-def _time(case: Case, score: Score) -> list[tuple[str, float]]:
-    patience = max(PATIENCE, (case.limit or 0) // 2) + len(case.followups)
-    over = score["turns"] - patience
-    return [(f"{score['turns']} messages", -1.0 if over > 2 else -0.5)] if over > 0 else []
 
 
 def _manner(c: Conversation, score: Score) -> list[tuple[str, float]]:

@@ -3,7 +3,6 @@
 import html
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import chain
 
@@ -86,11 +85,6 @@ def names_any(text: str, items: Sequence[str]) -> bool:
     return any(pattern_of(item).search(tight) for item in items)
 
 
-def has_emoji(text: str) -> bool:
-    """Return whether a text contains an emoji, even as an HTML entity."""
-    return bool(_EMOJI.search(html.unescape(kept(text))))
-
-
 def last_line_is(text: str, name: str) -> bool:
     """Return whether a reply is signed: its last line has the name and is not a sentence."""
     lines = [line.strip(" \t-–—~") for line in shown(kept(text)).splitlines()]
@@ -108,31 +102,17 @@ def asks_first(text: str, items: Sequence[str]) -> bool:
     return False
 
 
-def same_language(text: str, language: str | None) -> bool | None:
-    """Return whether a text is in a language; None if unknown, too short or mixed."""
-    written = written_in(text)
-    return None if written is None or language is None else written == language
-
-
 ONCE = ("ask_first",)
 """Kinds of rules that apply to the first reply only."""
 
 
-@dataclass(frozen=True)
-class KeptReply:
-    """One reply's result for one rule; `kept` is None if the rule does not apply to the reply."""
-
-    rule: str
-    turn: int
-    kept: bool | None
-
-
 def kept_replies(
     conversation: Conversation, rules: Iterable[OperatorRule], language: str | None
-) -> Iterator[KeptReply]:
-    """Check each reply with text against each rule, in the customer's `language`.
+) -> Iterator[tuple[int, str, bool | None]]:
+    """Yield the turn of each reply with text, each rule's name, and whether the reply keeps it.
 
-    A rule on the first question applies to the first reply only.
+    The last is None if the rule does not apply: the reply's language is unknown, too short or mixed, or the customer's
+    `language` is unknown. A rule on the first question applies to the first reply only.
     """
     rules, answered = list(rules), False
     customer_texts: list[str] = []
@@ -147,8 +127,7 @@ def kept_replies(
                 _words()["approved"].search(word(w)) for c in calls if not c.error for w in words_in(c.result)
             )
             for rule in (rule for rule in rules if not (answered and rule.kind in ONCE)):
-                kept = _keeps(rule, text, message.text, language, acted, approved)
-                yield KeptReply(rule.name, message.turn, kept)
+                yield message.turn, rule.name, _keeps(rule, text, message.text, language, acted, approved)
             answered = True
 
 
@@ -168,5 +147,6 @@ def _keeps(rule: OperatorRule, own: str, whole: str, language: str | None, acted
         case "approved_first":
             return allowed or all(name != rule.value for name, _ in read(own).about("promise"))
         case "no_emojis":
-            return not has_emoji(whole)
-    return same_language(own, language)
+            return not _EMOJI.search(html.unescape(kept(whole)))
+    written = written_in(own)
+    return None if written is None or language is None else written == language

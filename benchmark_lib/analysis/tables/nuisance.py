@@ -181,7 +181,7 @@ def rules_kept(results: Results, rules: Sequence[OperatorRule] = ()) -> pd.DataF
             panel, intent, language = about[run.run_id, case_id, trial]
             head = (run.run_id, results.entries[run.run_id], panel, case_id, intent, trial)
             known = language if isinstance(language, str) else None
-            rows += [(*head, k.turn, k.rule, k.kept) for k in kept_replies(record, read, known)]
+            rows += [(*head, *found) for found in kept_replies(record, read, known)]
     return framed(rows, " ".join([*REPLY, "rule kept"])).astype({"kept": "boolean"})
 
 
