@@ -181,8 +181,8 @@ class Usage:
 
     def add(self, other: Usage) -> None:
         """Add the counts of `other` to these counts."""
-        for name in ("prompt_tokens", "completion_tokens", "reasoning_tokens", "cached_tokens", "calls", "missing"):
-            setattr(self, name, getattr(self, name) + getattr(other, name))
+        for count in dataclasses.fields(self):
+            setattr(self, count.name, getattr(self, count.name) + getattr(other, count.name))
 
 
 LONGEST_REASONING, ROOM_FOR_REASONING = 20_000, 400_000
@@ -331,11 +331,6 @@ class Conversation:
 def content_hash(data: bytes) -> str:
     """Return the first 16 hexadecimal characters of the SHA-256 of `data`."""
     return hashlib.sha256(data).hexdigest()[:16]
-
-
-def as_dict(record: Any) -> dict[str, Any]:
-    """Return a dataclass of this module as plain data."""
-    return dataclasses.asdict(record)
 
 
 def as_text(value: Any, sort_keys: bool = False) -> str:

@@ -78,15 +78,13 @@ def read_yaml(path: Path, largest: int = LARGEST_FILE) -> Any:
 
 def yes_or_no(word: object) -> bool | None:
     """Parse a yes or no as people write it in any language; return None for anything else."""
-    yes, no = _yes_and_no()
-    answer = str(word).strip().casefold()
-    return True if answer in yes else False if answer in no else None
+    return _meanings().get(str(word).strip().casefold())
 
 
 @lru_cache(maxsize=1)
-def _yes_and_no() -> tuple[frozenset[str], frozenset[str]]:
+def _meanings() -> dict[str, bool]:
     words = read_yaml(DATA / "yes_no.yaml")
-    return frozenset(words["yes"]), frozenset(words["no"])
+    return dict.fromkeys(words["no"], False) | dict.fromkeys(words["yes"], True)
 
 
 def front_matter(path: Path) -> tuple[dict[str, Any], str]:

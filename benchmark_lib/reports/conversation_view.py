@@ -3,7 +3,7 @@
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 from zlib import crc32
@@ -12,7 +12,7 @@ import orjson
 
 from ..cases import Case
 from ..experiment.recorder import costs_of
-from ..records import ENDINGS, Act, Conversation, ToolCall, as_dict
+from ..records import ENDINGS, Act, Conversation, ToolCall
 from ..scoring.deciding import SUCCESS_STATES, Moment, as_written, reasons_against, state_of
 from ..scoring.facts import why_untold
 from ..scoring.score import Score
@@ -76,7 +76,7 @@ def conversation_view(
         "promises": [p | {"message": count.of(p["turn"]), "by": count.renumbered(p["by"])} for p in promises_of(score)],
         "faults": [{"side": f.side, "kind": f.kind, "detail": count.renumbered(f.detail, f.side)} for f in c.faults],
         "verdicts": verdicts,
-        "usage": [{"side": side, "cost": cost.get(side), **as_dict(use)} for side, use in c.usage.items()],
+        "usage": [{"side": side, "cost": cost.get(side), **asdict(use)} for side, use in c.usage.items()],
         "model_calls": model_calls,
         "case": _case(c, case, score, count, store) if case else None,
     }

@@ -3,7 +3,6 @@
 The frames, the importers and the data dictionary take types, units and words from these declarations.
 """
 
-import types
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Annotated, Any, Literal, TypedDict, get_args, get_origin, get_type_hints
@@ -46,7 +45,8 @@ def columns_of(row: type) -> dict[str, Column]:
         if get_origin(hint) is Annotated:
             declared, column = get_args(hint)
             name = column.name or field
-            columns[name] = replace(column, name=name, field=field, kind=_kind(declared))
+            kind = next(KINDS[one] for one in get_args(declared) or (declared,) if one is not type(None))
+            columns[name] = replace(column, name=name, field=field, kind=kind)
     return columns
 
 
@@ -54,11 +54,6 @@ def columns_of(row: type) -> dict[str, Column]:
 def names_of(row: type) -> dict[str, str]:
     """Return the name in the frame of every field that is a column."""
     return {column.field: name for name, column in columns_of(row).items()}
-
-
-def _kind(declared: Any) -> Kind:
-    options = get_args(declared) if isinstance(declared, types.UnionType) else (declared,)
-    return KINDS[next(option for option in options if option is not type(None))]
 
 
 Flag = bool | None

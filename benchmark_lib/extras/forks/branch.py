@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,7 +16,7 @@ from ...conversation.speaker import BuiltIn, ConversationState, Cut, Insider, Re
 from ...endpoint import Completion
 from ...errors import BadInput
 from ...experiment.recorder import NotOnFile, Recorder
-from ...records import Conversation, as_dict, as_text
+from ...records import Conversation, as_text
 from ...scoring.deciding import SUCCESS_STATES, state_of
 from .points import point_in
 from .tables import POINT, SETTING, fork_table, forks
@@ -137,7 +137,7 @@ class ForkedCustomer:
 
 
 def _plain(things: list[Any]) -> bytes:
-    return orjson.dumps([as_dict(thing) for thing in things], option=orjson.OPT_SORT_KEYS | orjson.OPT_NON_STR_KEYS)
+    return orjson.dumps([asdict(thing) for thing in things], option=orjson.OPT_SORT_KEYS | orjson.OPT_NON_STR_KEYS)
 
 
 # --- Branches
