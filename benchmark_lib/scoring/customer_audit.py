@@ -17,7 +17,7 @@ from ..language.parser import parser_of
 from ..language.sentences import fold, squash
 from ..language.values import numbers_of
 from ..language.word_lists import any_of, common_words
-from ..records import Conversation, Message
+from ..records import Conversation
 from ..store import Store
 from ..store.desk import HANDOVER
 from .columns import Score
@@ -106,8 +106,12 @@ def audit_customer(conversation: Conversation, case: Case, store: Store) -> list
 
     A scripted customer can only follow its case, so only its recorded faults count.
     """
-    own = [f for f in conversation.faults if f.side == "customer" and f.kind in FAULTS]
-    faults = [CustomerFinding(FAULTS[f.kind], _turn_of(f.detail), _quote(f.detail), f.kind) for f in own]
+    faults = []
+    for fault in conversation.faults:
+        if fault.side == "customer" and fault.kind in FAULTS:
+            hit = re.match(r"message (\d+)\b", fault.detail)
+            turn = int(hit[1]) if hit else 0
+            faults.append(CustomerFinding(FAULTS[fault.kind], turn, _quote(fault.detail), fault.kind))
     if conversation.customer == "scripted":
         return faults
     read = truncate_for_scoring(conversation)
@@ -123,14 +127,21 @@ class _Audit:
         self.c, self.case, self.store, self.parser = c, case, store, parser_of(store)
         self.mine = [m for m in c.messages if m.side == "customer" and m.turn > 1]
         self.parsed = {m.turn: self.parser.parse(m.text) for m in c.replies()}
-        self.part = part_of(case)
+        wish, mail = case.ledger.get("goal"), case.email
+        own = [case.goal, (wish and wish.value) or "", *case.pressure, *case.against.values(), *case.agrees]
+        asks = [f.ask or "" for f in case.facts.values()]
+        later = [f"{f.say} {' '.join(f.gives.values())}" for f in case.followups]
+        self.open = "\n".join([mail.subject, mail.text, *own, *asks, *later, *case.closing.model_dump().values()])
+        ledger = [f"{k.value or ''} {k.wrong or ''} {k.say or ''}" for k in case.ledger.values()]
+        known = [case.sender, case.sender_name, case.persona, *case.agrees_to_all, case.check]
+        self.part = "\n".join([*known, *ledger, self.open])  # all that the customer can know or say; `open`: unasked
         self.part_folded = fold(self.part)
 
     def findings(self) -> Iterator[CustomerFinding]:
         """Yield the findings of every check."""
         for check in (
-            self._revealed, self._invented, self._contradicted, self._role, self._early, self._goodbyes,
-            self._language, self._threats, self._human,
+            self._revealed, self._invented, self._contradicted, self._role, self._early, self._repeated,
+            self._language, self._threats,
         ):  # fmt: skip
             yield from check()
 
@@ -145,7 +156,7 @@ class _Audit:
             last = self.parsed.get(message.turn - 1, ParsedMessage())
             if last.question and (not last.asked or WHICH in last.asked):
                 continue  # a question that was not understood, or that has several answers, may have asked for it
-            asked, free = self._asked_until(message.turn), self._desk_until(message.turn) + self._open_part()
+            asked, free = self._asked_until(message.turn), self._desk_until(message.turn) + self.open
             for slot, known in self.case.ledger.items():
                 if known.when != "asked" or slot in asked or slot in OWN_WORDS:
                     continue
@@ -153,14 +164,6 @@ class _Audit:
                 if shown if known.attach else _tells(known.value, message.text, free):
                     quoted = _quote(known.value or known.attach or "", message.text)
                     yield CustomerFinding("revealed_unasked", message.turn, quoted, f"nobody had asked for {slot}")
-
-    def _open_part(self) -> str:
-        case, wish = self.case, self.case.ledger.get("goal")
-        own = [case.goal, (wish and wish.value) or "", *case.pressure, *case.against.values(), *case.agrees]
-        asks = [f.ask for f in case.facts.values() if f.ask]
-        later = [f"{f.say} {f.gives}" for f in case.followups]
-        last = case.closing.model_dump().values()
-        return "\n".join([case.email.subject, case.email.text, *own, *asks, *later, *last])
 
     def _invented(self) -> Iterator[CustomerFinding]:
         for message in self.mine:
@@ -192,13 +195,11 @@ class _Audit:
         for message in self.mine:
             text = fold(message.text)
             hit = pattern("role").search(text)
+            copied = len(text) > 40 and _alike(text, fold(replies.get(message.turn - 1, "")))
             if hit and not pattern("role").search(self.part_folded):
                 yield CustomerFinding("took_agent_role", message.turn, hit[0], "the words of a desk")
-            elif len(text) > 40 and _alike(text, fold(replies.get(message.turn - 1, ""))) and not self._said(message):
+            elif copied and not any(_alike(fold(m.text), text) for m in self.mine if m.turn < message.turn):
                 yield CustomerFinding("took_agent_role", message.turn, _quote(message.text), "the agent's own message")
-
-    def _said(self, message: Message) -> bool:
-        return any(m.turn < message.turn and _alike(fold(m.text), fold(message.text)) for m in self.mine)
 
     def _early(self) -> Iterator[CustomerFinding]:
         exit_act = next(((turn, a.what) for turn, a in self.c.acts("left")), None)
@@ -210,14 +211,14 @@ class _Audit:
             return
         turn, how = exit_act
         words = _quote(next((m.text for m in self.mine if m.turn == turn), ""))
-        if why := self._open_when_given_up() if how == "unserved" else self._open_when_content(turn, raised):
+        if how != "unserved":
+            why = self._open_when_content(turn, raised)
+        else:
+            tries = 1 + sum(len(self.c.acts(kind)) for kind in TRIES)
+            few = tries < PATIENCE and not any(a.what == "repeated" for _, a in self.c.acts("waited"))
+            why = f"gave up after {tries} tries, its email included" if few else None
+        if why:
             yield CustomerFinding("stopped_too_early", turn, words, why)
-
-    def _open_when_given_up(self) -> str | None:
-        if any(a.what == "repeated" for _, a in self.c.acts("waited")):
-            return None
-        tries = 1 + sum(len(self.c.acts(kind)) for kind in TRIES)
-        return f"gave up after {tries} tries, its email included" if tries < PATIENCE else None
 
     def _open_when_content(self, turn: int, raised: set[str]) -> str | None:
         agreed = {a.what: at for at, a in self.c.acts("agreed")}
@@ -232,14 +233,16 @@ class _Audit:
         open_matters = [n for n, f in enumerate(self.case.followups) if f.when == "served" and str(n) not in raised]
         return "it had something more to bring up" if open_matters else None
 
-    def _goodbyes(self) -> Iterator[CustomerFinding]:
-        hits = self._said_in("goodbye")
-        if len(hits) > 1:
-            why = f"after {hits[0][1]!r} in message {hits[0][0]}"
-            yield CustomerFinding("said_goodbye_twice", *hits[1], why)
-
-    def _said_in(self, kind: str) -> list[tuple[int, str]]:
-        return [(m.turn, hit[0]) for m in self.mine if (hit := pattern(kind).search(fold(m.text)))]
+    def _repeated(self) -> Iterator[CustomerFinding]:
+        goodbyes, calls = (
+            [(m.turn, hit[0]) for m in self.mine if (hit := pattern(kind).search(fold(m.text)))]
+            for kind in ("goodbye", "human")
+        )
+        if len(goodbyes) > 1:
+            why = f"after {goodbyes[0][1]!r} in message {goodbyes[0][0]}"
+            yield CustomerFinding("said_goodbye_twice", *goodbyes[1], why)
+        if len(calls) > 1 and not pattern("human").search(self.part_folded):
+            yield CustomerFinding("called_for_a_human", *calls[1], f"{len(calls)} times; its case does not")
 
     def _language(self) -> Iterator[CustomerFinding]:
         books = common_words()
@@ -263,21 +266,6 @@ class _Audit:
                 if hit and not pattern("threats", kind).search(fold(self._desk_until(message.turn))):
                     why = f"{kind}: its case contains no such threat"
                     yield CustomerFinding("improvised_threat", message.turn, hit[0], why)
-
-    def _human(self) -> Iterator[CustomerFinding]:
-        hits = self._said_in("human")
-        if len(hits) > 1 and not pattern("human").search(self.part_folded):
-            yield CustomerFinding("called_for_a_human", *hits[1], f"{len(hits)} times; its case does not")
-
-
-def part_of(case: Case) -> str:
-    """Return everything that a customer of this case can know or say, as one text."""
-    ledger = [f"{k.value or ''} {k.wrong or ''} {k.say or ''}" for k in case.ledger.values()]
-    followups = [f"{f.say} {' '.join(f.gives.values())}" for f in case.followups]
-    who = [case.sender, case.sender_name, case.persona, case.goal, case.email.subject, case.email.text]
-    own = [*case.pressure, *case.against.values(), *case.agrees, *case.agrees_to_all, case.check]
-    asks = [f.ask or "" for f in case.facts.values()]
-    return "\n".join([*who, *ledger, *followups, *own, *asks, *case.closing.model_dump().values()])
 
 
 @lru_cache(maxsize=32)
@@ -310,11 +298,6 @@ def _alike(one: str, other: str) -> bool:
 def _amounts(text: str, form: str) -> set[float]:
     hits = (next(filter(None, hit.groups()), "") if hit.groups() else hit[0] for hit in re.finditer(form, text))
     return {max(numbers) for figures in hits if (numbers := numbers_of(figures))}
-
-
-def _turn_of(detail: str) -> int:
-    hit = re.match(r"message (\d+)\b", detail)
-    return int(hit[1]) if hit else 0
 
 
 def _quote(words: str, text: str | None = None) -> str:

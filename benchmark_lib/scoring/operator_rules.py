@@ -102,10 +102,6 @@ def asks_first(text: str, items: Sequence[str]) -> bool:
     return False
 
 
-ONCE = ("ask_first",)
-"""Kinds of rules that apply to the first reply only."""
-
-
 def kept_replies(
     conversation: Conversation, rules: Iterable[OperatorRule], language: str | None
 ) -> Iterator[tuple[int, str, bool | None]]:
@@ -126,7 +122,7 @@ def kept_replies(
             approved = any(
                 _words()["approved"].search(word(w)) for c in calls if not c.error for w in words_in(c.result)
             )
-            for rule in (rule for rule in rules if not (answered and rule.kind in ONCE)):
+            for rule in (rule for rule in rules if not (answered and rule.kind == "ask_first")):
                 yield message.turn, rule.name, _keeps(rule, text, message.text, language, acted, approved)
             answered = True
 
