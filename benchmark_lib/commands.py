@@ -29,6 +29,10 @@ def _name() -> str:
     on_path = shutil.which(PROGRAM)
     if started.name != PROGRAM or (on_path and os.path.samefile(on_path, started)):
         return PROGRAM
+    return from_here(started.resolve())
+
+
+def from_here(path: Path) -> str:
+    """Return a path as a command names it: relative to the current folder if it is inside."""
     here = Path.cwd()
-    started = started.resolve()
-    return str(started.relative_to(here) if started.is_relative_to(here) else started)
+    return str(path.relative_to(here) if path.is_relative_to(here) else path)

@@ -14,7 +14,7 @@ from typing import Any
 Outcome = tuple[Any, BaseException | None]
 """A call's result, or the error that it raised."""
 LONG_TEXT = 8_000
-"""Maximum number of characters that are read on the event loop itself, in about 10 ms; a thread reads longer texts."""
+"""Maximum number of characters read on the event loop itself, in about 10 ms; a thread reads longer texts."""
 
 
 async def in_thread(function: Callable[..., Any], *arguments: Any) -> Any:

@@ -21,7 +21,7 @@ from ..analysis.estimators.estimate import counted
 from ..analysis.frames import is_hard
 from ..cases.load import store_words
 from ..cases.operator_rules import rules_played
-from ..commands import command
+from ..commands import command, from_here
 from ..errors import BadInput
 from ..records import source_of
 from ..reports.notebooks import LEADERBOARD
@@ -208,7 +208,7 @@ def _end(code: int) -> None:
 # --- After a run
 
 MOST_ROWS = 16
-"""Maximum rows of the board in the terminal: first the run that ended, then models and people, then scripted agents."""
+"""Maximum rows of the board in the terminal: the run that ended, models and people, then scripted agents."""
 
 
 def say_what_next(run: RunFile, made: bool = True, store: str | Path = "") -> None:
@@ -258,7 +258,7 @@ def next_steps(run: RunFile, store: str | Path = "") -> Sequence[str]:
         first = f"  a report on this run: {_notebook('20_model_report', given)}"
     page = f"  every conversation and comparison of data/runs as pages to share: {command('site', *on)}"
     if not _in_data_runs(run):
-        page = f"  its conversations: {command('watch', _short(run.path), '--page')}"
+        page = f"  its conversations: {command('watch', from_here(run.path), '--page')}"
     return "next:", first, page
 
 
@@ -267,7 +267,7 @@ def _notebook(name: str, given: Sequence[str]) -> str:
 
 
 def _runs(paths: Sequence[Path]) -> str:
-    return f"runs={orjson.dumps([_short(path) for path in paths]).decode()}"
+    return f"runs={orjson.dumps([from_here(path) for path in paths]).decode()}"
 
 
 def _in_data_runs(run: RunFile) -> bool:
@@ -280,11 +280,6 @@ def _as_yaml(text: str) -> str:
         if load_yaml(text) == text:
             return text
     return orjson.dumps(text).decode()
-
-
-def _short(path: Path) -> str:
-    here = Path.cwd()
-    return str(path.relative_to(here) if path.is_relative_to(here) else path)
 
 
 def _readable(paths: Sequence[Path]) -> list[RunFile]:

@@ -53,17 +53,17 @@ FAULTS = {
 """Finding that each recorded customer fault amounts to."""
 
 WHICH = "which_one"
-"""Slot of a question such as "which of the two?"; an order number answers it just as well as a word does."""
+"""Slot of a question such as "which of the two?", which an order number answers as well."""
 OWN_WORDS = ("goal", "problem", "reason")
 """Ledger slots that a customer may bring up unasked: its request and its complaint."""
 TRIES, PATIENCE = ("pushed", "waited", "asked"), 3
-"""Acts by which a customer insists on its request, and the number of tries (email included) before it gives up."""
+"""Acts by which a customer insists, and the number of tries (email included) before it gives up."""
 SENTENCE, COPIED = 25, 90.0
-"""Shortest ledger entry, in characters, that is searched for, and the similarity needed (rapidfuzz ratio, 0-100)."""
+"""Characters of the shortest ledger entry to search for, and the similarity needed (rapidfuzz ratio, 0-100)."""
 MOST = 20
 """Maximum number of findings about numbers, and of findings about amounts, in one message."""
 OTHER_LANGUAGE, TIMES_MORE = 4, 2.5
-"""Minimum words of another language that make a message foreign: in all, and as a multiple of its own language's."""
+"""Minimum words that make a message foreign: in all, and as a multiple of its own language's."""
 
 THREATS = ("law", "bank", "violence")
 """Kinds of threat. The language files list the words for each kind and for the other checks."""
@@ -121,7 +121,7 @@ def audit_customer(conversation: Conversation, case: Case, store: Store) -> list
 
 
 class _Audit:
-    """The checks of one conversation, with the values that they share."""
+    """The checks of one conversation; `part` is all that the customer can know, `open` what it may say unasked."""
 
     def __init__(self, c: Conversation, case: Case, store: Store):
         self.c, self.case, self.store, self.parser = c, case, store, parser_of(store)
@@ -134,7 +134,7 @@ class _Audit:
         self.open = "\n".join([mail.subject, mail.text, *own, *asks, *later, *case.closing.model_dump().values()])
         ledger = [f"{k.value or ''} {k.wrong or ''} {k.say or ''}" for k in case.ledger.values()]
         known = [case.sender, case.sender_name, case.persona, *case.agrees_to_all, case.check]
-        self.part = "\n".join([*known, *ledger, self.open])  # all that the customer can know or say; `open`: unasked
+        self.part = "\n".join([*known, *ledger, self.open])
         self.part_folded = fold(self.part)
 
     def findings(self) -> Iterator[CustomerFinding]:
@@ -155,7 +155,7 @@ class _Audit:
         for message in self.mine:
             last = self.parsed.get(message.turn - 1, ParsedMessage())
             if last.question and (not last.asked or WHICH in last.asked):
-                continue  # a question that was not understood, or that has several answers, may have asked for it
+                continue  # a question not understood, or with several answers, may have asked for it
             asked, free = self._asked_until(message.turn), self._desk_until(message.turn) + self.open
             for slot, known in self.case.ledger.items():
                 if known.when != "asked" or slot in asked or slot in OWN_WORDS:

@@ -40,7 +40,7 @@ REASONS = {
     "graded": "failed by its benchmark's grader",
     "ending": "ended without success",
 }
-"""Reasons against success, in the words of every page and table. The first reason that applies is the main one."""
+"""Reasons against success, as pages and tables word them; the first that applies is the main one."""
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ class Reason:
     expected: str = ""
     """Requirement of the case that was missed; empty if the case is unknown."""
     turn: int | None = None
-    """Customer message that the agent was answering; None without a record or if no single message applies."""
+    """Customer message being answered; None without a record or if no single message applies."""
 
     @property
     def words(self) -> str:

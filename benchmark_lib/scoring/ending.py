@@ -34,7 +34,7 @@ def person_given(c: Conversation, handed_over: bool) -> bool | None:
 
 
 MOST_QUESTIONS = 5
-"""Maximum number of questions in a message whose reasons count: among many, no single one states what is missing."""
+"""Maximum number of questions in a message whose reasons count: among many, none states what is missing."""
 
 ASIDE = 2
 """Maximum number of other reasons beside a strongest, accepted one; a recital has more."""
@@ -59,7 +59,7 @@ def reasons_told(conversation: Conversation, texts: list[str], case: Case, store
 
 
 MOST_SENTENCES = 60
-"""Maximum number of sentences in a message to check. A longer message dumps text rather than stating a step."""
+"""Maximum number of sentences in a message to check; a longer one dumps text."""
 
 
 def states_open_step(conversation: Conversation, case: Case, store: Store) -> bool:
@@ -85,7 +85,7 @@ def denied_patterns(file: str, part: str) -> tuple[tuple[re.Pattern[str], re.Pat
 
 
 FEWEST_WORDS = 6
-"""Minimum number of different words in a useful handover summary, which states the request and the known facts."""
+"""Minimum number of different words in a summary that states the request and what is known."""
 
 
 def handover(c: Conversation, case: Case) -> Score:
@@ -127,8 +127,7 @@ GOT = {
 """Starting rating and words for what the customer got."""
 
 PATIENCE = 4
-"""Number of customer messages, email included, that cost no stars, or half the case's limit if that is more. Each
-follow-up adds one."""
+"""Customer messages that cost no stars, or half the case's limit if that is more; each follow-up adds one."""
 LONG_READ = 250
 """Number of words in a reply above which a customer minds its length."""
 MOST_FOR_MANNER = 1.5

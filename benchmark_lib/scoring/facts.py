@@ -53,7 +53,7 @@ def cut(conversation: Conversation, read: Conversation, side: str) -> list[int]:
 
 
 TOPICS = 6
-"""Minimum number of follow-ups for a division into topics, where a value answers only the question before it."""
+"""Minimum number of follow-ups for topics, in which a value answers only the question before it."""
 
 
 def answers_by_topic(conversation: Conversation, answers: list[str], case: Case) -> dict[str, list[str]]:
@@ -88,7 +88,7 @@ IN_A_ROW = 4
 ONE_BY_ONE = 3
 """The same limit for days spread over at least as many messages, each with new days only."""
 PASSED_OVER = 2
-"""Number of times that a customer asks for a fact and gets other values before the fact counts as guessed."""
+"""Number of questions for a fact, answered with other values, that make the fact guessed."""
 
 
 def guessed(conversation: Conversation, answers: list[str], case: Case, store: Store) -> set[str]:
@@ -106,7 +106,8 @@ def guessed(conversation: Conversation, answers: list[str], case: Case, store: S
     year, today = store.now.year, store.now.date().isoformat()
     days_by_answer = [{day for day in days_said(cleaned(text), year) if day >= today} for text in answers]
     days = set().union(*days_by_answer)
-    own = days - _named(conversation, store)
+    heard = (cleaned(m.text) for m in conversation.messages if m.side == "customer")
+    own = days.difference(*(days_said(text, year) for text in heard))
     twice = sum(map(len, days_by_answer)) > len(days)
     if twice:
         own -= {day.isoformat() for day in holidays(store)}
@@ -119,11 +120,6 @@ def guessed(conversation: Conversation, answers: list[str], case: Case, store: S
             if name in wanted and wanted[name] not in set().union(*days_by_answer[: index + 1]):
                 names.add(name)
     return names
-
-
-def _named(conversation: Conversation, store: Store) -> set[str]:
-    words = (cleaned(m.text) for m in conversation.messages if m.side == "customer")
-    return set().union(*(days_said(text, store.now.year) for text in words))
 
 
 def _known(conversation: Conversation, case: Case, store: Store) -> set[str]:

@@ -28,8 +28,7 @@ class Scale:
     bounds: tuple[float, float] | None = None
     """Least and greatest value of one case; None if values are unbounded."""
     summed: bool = False
-    """True if a value is the sum over the cases of a trial, not their mean. Sums are comparable only between equal
-    numbers of cases."""
+    """True if a value is the sum, not the mean, over a trial's cases; comparable for equal numbers of cases only."""
     noun: str = "case"
     """Noun for the denominator."""
     unit: str = ""
@@ -122,7 +121,7 @@ class Metric:
     title: str
     """Heading in tables."""
     column: str
-    """Column with the values in the conversations frame: a field of `benchmark_lib.scoring.score.Score`."""
+    """Column of the conversations frame with its values: a field of `Score`."""
     bucket: str | None
     """Bucket of the cases that count; None for all."""
     scale: Scale
@@ -132,7 +131,7 @@ class Metric:
     definition: str
     """Meaning in one sentence."""
     estimator: Literal["clustered mean", "unsafe posterior"] = "clustered mean"
-    """Method for the headline and its interval: a key of `benchmark_lib.analysis.tables.headlines.ESTIMATORS`."""
+    """Method for headline and interval: a key of `analysis.tables.headlines.ESTIMATORS`."""
     shown: Shown = Shown.NOWHERE_ELSE
     """Places that show it in addition to the tables of all metrics."""
     banded: bool = False

@@ -40,7 +40,7 @@ _WORD = re.compile(
     r"(?=[^\W_]{0,30}(?:-[^\W_]{1,30}){0,6}\d)[^\W_]+(?:-[^\W_]+|[.,:/]\d+)+"
     r"|[^\W_]+(?:['’][^\W_]+)*(?:-[^\W_]+(?![^\W_]|-))?"
 )
-"""One word: a code, number, date or time with what joins it; letters with an apostrophe, or two parts with a hyphen."""
+"""One word: a code, number, date or time with what joins it; letters with an apostrophe or a hyphen."""
 
 _QUOTED = re.compile(r'"([^"\n]{1,600})"|“([^”\n]{1,600})”|«([^»\n]{1,600})»|„([^“”\n]{1,600})[“”]')
 _SENTENCE = re.compile(r"[^.!?\n]*(?:[.!?](?=\S)[^.!?\n]*)*[.!?\n]?")
@@ -107,8 +107,8 @@ def kept_replies(
 ) -> Iterator[tuple[int, str, bool | None]]:
     """Yield the turn of each reply with text, each rule's name, and whether the reply keeps it.
 
-    The last is None if the rule does not apply: the reply's language is unknown, too short or mixed, or the customer's
-    `language` is unknown. A rule on the first question applies to the first reply only.
+    The last is None if the customer's `language` or the reply's is unknown. A rule on the first question applies to the
+    first reply only.
     """
     rules, answered = list(rules), False
     customer_texts: list[str] = []

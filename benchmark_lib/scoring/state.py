@@ -136,19 +136,15 @@ def _carries(call: ToolCall, name: str, value: Any, store: Store) -> bool:
             return wanted <= _squashed(given)
         squashed = squash(text)
         return all(leaf in squashed for leaf in wanted)
-    on_file = _address_on_file(call, store)
+    number = word(call.named.get(store.kind.look_up[1])).upper()
+    row = store.tables[store.kind.subject].get(number, {})
+    on_file = next((value for value in row.values() if is_address(value)), None)
     if isinstance(given, Mapping) and is_address(given) and on_file is not None:
         return not same_address(given, on_file)
     if isinstance(given, Mapping):
         known = {part: wanted for part, wanted in value.items() if given.get(part)}
         return bool(known) and all(has_part(part, str(wanted), given) for part, wanted in known.items())
     return all(stands_in(part, str(wanted), text) for part, wanted in value.items() if wanted)
-
-
-def _address_on_file(call: ToolCall, store: Store) -> Mapping[str, Any] | None:
-    number = call.named.get(store.kind.look_up[1])
-    row = store.tables[store.kind.subject].get(word(number).upper(), {})
-    return next((value for value in row.values() if is_address(value)), None)
 
 
 def _squashed(value: Any) -> set[str]:
@@ -227,7 +223,7 @@ def _distance(end: Compared, score: Score) -> int:
 
 
 LONG = 8
-"""Minimum length of a value that matches with any spacing. A shorter one must match words: 2:50 pm is not 250."""
+"""Minimum length of a value that matches with any spacing; a shorter one matches words: 2:50 pm is not 250."""
 
 
 def _discloses(value: str, text: str) -> bool:
