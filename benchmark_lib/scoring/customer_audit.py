@@ -89,6 +89,10 @@ class CustomerFinding:
     """Reason why the quote is a finding."""
 
 
+Found = tuple[str, int, str, str]
+"""The fields of a finding."""
+
+
 def customer_flags(conversation: Conversation, case: Case, store: Store) -> Score:
     """Return the audit as fields of a score; rules are less certain about inferred acts."""
     findings = audit_customer(conversation, case, store)
@@ -106,18 +110,19 @@ def audit_customer(conversation: Conversation, case: Case, store: Store) -> list
 
     A scripted customer can only follow its case, so only its recorded faults count.
     """
-    faults = []
+    found: list[Found] = []
     for fault in conversation.faults:
         if fault.side == "customer" and fault.kind in FAULTS:
             hit = re.match(r"message (\d+)\b", fault.detail)
             turn = int(hit[1]) if hit else 0
-            faults.append(CustomerFinding(FAULTS[fault.kind], turn, _quote(fault.detail), fault.kind))
-    if conversation.customer == "scripted":
-        return faults
-    read = truncate_for_scoring(conversation)
-    why = "only its beginning and end were read"
-    overlong = [CustomerFinding("cut_for_length", turn, "", why) for turn in cut(conversation, read, "customer")]
-    return sorted([*faults, *_Audit(read, case, store).findings(), *overlong], key=lambda f: [*FINDINGS].index(f.name))
+            found.append((FAULTS[fault.kind], turn, _quote(fault.detail), fault.kind))
+    if conversation.customer != "scripted":
+        read = truncate_for_scoring(conversation)
+        found += _Audit(read, case, store).findings()
+        why = "only its beginning and end were read"
+        found += [("cut_for_length", turn, "", why) for turn in cut(conversation, read, "customer")]
+        found.sort(key=lambda row: [*FINDINGS].index(row[0]))
+    return [CustomerFinding(*row) for row in found]
 
 
 class _Audit:
@@ -137,7 +142,7 @@ class _Audit:
         self.part = "\n".join([*known, *ledger, self.open])
         self.part_folded = fold(self.part)
 
-    def findings(self) -> Iterator[CustomerFinding]:
+    def findings(self) -> Iterator[Found]:
         """Yield the findings of every check."""
         for check in (
             self._revealed, self._invented, self._contradicted, self._role, self._early, self._repeated,
@@ -151,7 +156,7 @@ class _Audit:
     def _asked_until(self, turn: int) -> set[str]:
         return {slot for at, parsed in self.parsed.items() if at < turn for slot in parsed.asked}
 
-    def _revealed(self) -> Iterator[CustomerFinding]:
+    def _revealed(self) -> Iterator[Found]:
         for message in self.mine:
             last = self.parsed.get(message.turn - 1, ParsedMessage())
             if last.question and (not last.asked or WHICH in last.asked):
@@ -163,20 +168,20 @@ class _Audit:
                 shown = known.attach in message.attachments
                 if shown if known.attach else _tells(known.value, message.text, free):
                     quoted = _quote(known.value or known.attach or "", message.text)
-                    yield CustomerFinding("revealed_unasked", message.turn, quoted, f"nobody had asked for {slot}")
+                    yield "revealed_unasked", message.turn, quoted, f"nobody had asked for {slot}"
 
-    def _invented(self) -> Iterator[CustomerFinding]:
+    def _invented(self) -> Iterator[Found]:
         for message in self.mine:
             known = f"{self.part}\n{self._desk_until(message.turn)}"
             squashed, amounts = squash(known), _amounts(known, r"(?<!\d)\d[\d.,]{0,20}")
             for kind, form in (("email", EMAIL), ("number", NUMBERED)):
                 for token in re.findall(form, message.text)[:MOST]:
                     if squash(token) not in squashed:
-                        yield CustomerFinding("invented", message.turn, token, f"no {kind} that this customer can know")
+                        yield "invented", message.turn, token, f"no {kind} that this customer can know"
             for amount in list(_amounts(message.text, AMOUNT) - amounts)[:MOST]:
-                yield CustomerFinding("invented", message.turn, f"{amount:g}", "no amount that this customer can know")
+                yield "invented", message.turn, f"{amount:g}", "no amount that this customer can know"
 
-    def _contradicted(self) -> Iterator[CustomerFinding]:
+    def _contradicted(self) -> Iterator[Found]:
         given = {slot: value for f in self.case.followups for slot, value in f.gives.items()}
         for message in self.mine:
             for act in message.acts:
@@ -188,25 +193,25 @@ class _Audit:
                     words, why = act.detail or message.text, f"its {act.what} is different"
                 else:
                     continue
-                yield CustomerFinding("contradicted_ledger", message.turn, _quote(words), why)
+                yield "contradicted_ledger", message.turn, _quote(words), why
 
-    def _role(self) -> Iterator[CustomerFinding]:
+    def _role(self) -> Iterator[Found]:
         replies = {m.turn: m.text for m in self.c.replies()}
         for message in self.mine:
             text = fold(message.text)
             hit = pattern("role").search(text)
             copied = len(text) > 40 and _alike(text, fold(replies.get(message.turn - 1, "")))
             if hit and not pattern("role").search(self.part_folded):
-                yield CustomerFinding("took_agent_role", message.turn, hit[0], "the words of a desk")
+                yield "took_agent_role", message.turn, hit[0], "the words of a desk"
             elif copied and not any(_alike(fold(m.text), text) for m in self.mine if m.turn < message.turn):
-                yield CustomerFinding("took_agent_role", message.turn, _quote(message.text), "the agent's own message")
+                yield "took_agent_role", message.turn, _quote(message.text), "the agent's own message"
 
-    def _early(self) -> Iterator[CustomerFinding]:
+    def _early(self) -> Iterator[Found]:
         exit_act = next(((turn, a.what) for turn, a in self.c.acts("left")), None)
         raised = {a.what for _, a in self.c.acts("followed_up")}
         if self.mine and any(f.when == "next" and str(n) not in raised for n, f in enumerate(self.case.followups)):
             missing = "what it has to bring up in its second message is missing"
-            yield CustomerFinding("stopped_too_early", 2, _quote(self.mine[0].text), missing)
+            yield "stopped_too_early", 2, _quote(self.mine[0].text), missing
         if exit_act is None:
             return
         turn, how = exit_act
@@ -218,7 +223,7 @@ class _Audit:
             few = tries < PATIENCE and not any(a.what == "repeated" for _, a in self.c.acts("waited"))
             why = f"gave up after {tries} tries, its email included" if few else None
         if why:
-            yield CustomerFinding("stopped_too_early", turn, words, why)
+            yield "stopped_too_early", turn, words, why
 
     def _open_when_content(self, turn: int, raised: set[str]) -> str | None:
         agreed = {a.what: at for at, a in self.c.acts("agreed")}
@@ -233,18 +238,18 @@ class _Audit:
         open_matters = [n for n, f in enumerate(self.case.followups) if f.when == "served" and str(n) not in raised]
         return "it had something more to bring up" if open_matters else None
 
-    def _repeated(self) -> Iterator[CustomerFinding]:
+    def _repeated(self) -> Iterator[Found]:
         goodbyes, calls = (
             [(m.turn, hit[0]) for m in self.mine if (hit := pattern(kind).search(fold(m.text)))]
             for kind in ("goodbye", "human")
         )
         if len(goodbyes) > 1:
             why = f"after {goodbyes[0][1]!r} in message {goodbyes[0][0]}"
-            yield CustomerFinding("said_goodbye_twice", *goodbyes[1], why)
+            yield "said_goodbye_twice", *goodbyes[1], why
         if len(calls) > 1 and not pattern("human").search(self.part_folded):
-            yield CustomerFinding("called_for_a_human", *calls[1], f"{len(calls)} times; its case does not")
+            yield "called_for_a_human", *calls[1], f"{len(calls)} times; its case does not"
 
-    def _language(self) -> Iterator[CustomerFinding]:
+    def _language(self) -> Iterator[Found]:
         books = common_words()
         if self.case.language not in books:
             return
@@ -255,9 +260,9 @@ class _Audit:
             best, name = max(((n, name) for name, n in counts.items()), default=(0, ""))
             if best >= OTHER_LANGUAGE and best >= TIMES_MORE * own:
                 why = f"reads as {name}, the case is {self.case.language}"
-                yield CustomerFinding("wrong_language", message.turn, _quote(message.text), why)
+                yield "wrong_language", message.turn, _quote(message.text), why
 
-    def _threats(self) -> Iterator[CustomerFinding]:
+    def _threats(self) -> Iterator[Found]:
         for kind in THREATS:
             if pattern("threats", kind).search(self.part_folded):
                 continue
@@ -265,7 +270,7 @@ class _Audit:
                 hit = pattern("threats", kind).search(fold(message.text))
                 if hit and not pattern("threats", kind).search(fold(self._desk_until(message.turn))):
                     why = f"{kind}: its case contains no such threat"
-                    yield CustomerFinding("improvised_threat", message.turn, hit[0], why)
+                    yield "improvised_threat", message.turn, hit[0], why
 
 
 @lru_cache(maxsize=32)

@@ -40,7 +40,7 @@ _WORD = re.compile(
     r"(?=[^\W_]{0,30}(?:-[^\W_]{1,30}){0,6}\d)[^\W_]+(?:-[^\W_]+|[.,:/]\d+)+"
     r"|[^\W_]+(?:['’][^\W_]+)*(?:-[^\W_]+(?![^\W_]|-))?"
 )
-"""One word: a code, number, date or time with what joins it; letters with an apostrophe or a hyphen."""
+"""One word: a code, number, date or time with what joins it; letters with an apostrophe, or two parts with a hyphen."""
 
 _QUOTED = re.compile(r'"([^"\n]{1,600})"|“([^”\n]{1,600})”|«([^»\n]{1,600})»|„([^“”\n]{1,600})[“”]')
 _SENTENCE = re.compile(r"[^.!?\n]*(?:[.!?](?=\S)[^.!?\n]*)*[.!?\n]?")
