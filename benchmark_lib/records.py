@@ -38,7 +38,7 @@ ENDINGS = {
 """Endings of a conversation with their meanings."""
 
 OWN = "own agent"
-"""Source of conversations with the user's own agent, which does not count as a language model even if it calls one."""
+"""Source of conversations with the user's own agent, which is no language model even if it calls one."""
 FORK = "fork"
 """Source of conversations that continue a recorded one; they are never counted with whole conversations."""
 SOURCES = ("model", OWN, "scripted", "synthetic", "imported", "published", FORK)

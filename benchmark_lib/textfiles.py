@@ -51,7 +51,8 @@ def read_text(path: Path, largest: int = LARGEST_FILE) -> str:
         if path.stat().st_size > largest:
             raise BadInput(f"{path} has {path.stat().st_size:,} bytes, more than the limit of {largest:,}: shorten it")
         raw = path.read_bytes()
-        return raw.decode(next((encoding for mark, encoding in MARKS.items() if raw.startswith(mark)), "utf-8-sig"))
+        marked = (encoding for mark, encoding in MARKS.items() if raw.startswith(mark))
+        return raw.decode(next(marked, "utf-8-sig"))
     except FileNotFoundError:
         do = "restore it from the repository" if path.resolve().is_relative_to(DATA) else "check its name, or create it"
         raise BadInput(f"{path} cannot be read (it is missing): {do}") from None
@@ -304,8 +305,12 @@ def _guarded(name: str) -> Any:
 def _check_given(name: str, given: tuple[Any, ...]) -> None:
     """Refuse arguments from which a filter or method would make too large a value."""
     texts = [str(one) for one in given if isinstance(one, str)]
-    large = (name == "format" and any(map(WIDE.search, texts))) or (
-        name == "sum" and isinstance(given[-1], list | tuple)
-    )
-    if large or (name == "replace" and len(texts) > 2 and (texts[0].count(texts[1]) + 1) * len(texts[2]) > LARGEST):
+    large = False
+    if name == "format":
+        large = any(map(WIDE.search, texts))
+    elif name == "sum":
+        large = isinstance(given[-1], list | tuple)
+    elif name == "replace" and len(texts) > 2:
+        large = (texts[0].count(texts[1]) + 1) * len(texts[2]) > LARGEST
+    if large:
         raise OverflowError(f"the result of {name} may be too large")

@@ -41,5 +41,6 @@ def execute(options: argparse.Namespace) -> int:
 
 def _end(end: Any, case: Any) -> str:
     names = case.facts if end.facts is None else end.facts
-    about = case.queues if end.handover else [end.reason] if end.reason else [case.facts[n].in_words for n in names]
+    about = [end.reason] if end.reason else [case.facts[name].in_words for name in names]
+    about = case.queues if end.handover else about
     return f"{end.name} ({', '.join(about)})" if about else str(end.name)

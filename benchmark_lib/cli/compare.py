@@ -49,8 +49,9 @@ def _named(given: list[str], folder: Path, store: str | None) -> tuple[Results, 
 
     current = load_store(store) if store else None
     runs = [RunFile(run_named(text, folder, current)) for text in given]
-    if current and (other := [r.path for r in runs if r.manifest["inputs"]["store"]["hash"] != content_of(current)]):
-        raise BadInput(f"{other[0]} was not played on {store} as its files are now: leave out that run or --store")
+    for run in runs:
+        if current and run.manifest["inputs"]["store"]["hash"] != content_of(current):
+            raise BadInput(f"{run.path} was not played on {store} as its files are now: leave out that run or --store")
     if len({is_hard(run.manifest) for run in runs}) > 1:
         raise BadInput("hard and other runs are never compared with each other: name runs on one set")
     results = load_results(*runs)

@@ -59,7 +59,8 @@ class Parser(argparse.ArgumentParser):
         subs = [s for a in self._actions if isinstance(a, argparse._SubParsersAction) for s in a.choices.values()]
         options = sorted({option for one in (self, *subs) for option in one._option_string_actions})
         known = {option.lstrip("-"): option for option in options}
-        near = [known[n] for w in wrong if w[0] == "-" for n in difflib.get_close_matches(w.lstrip("-"), known, 1, 0.6)]
+        words = [word.lstrip("-") for word in wrong if word[0] == "-"]
+        near = [known[n] for w in words for n in difflib.get_close_matches(w, known, 1, 0.6)]
         hint = f"did you mean {' and '.join(near)}?" if near else f"see `{self.prog} --help`"
         raise BadInput(f"{message}: {hint}")
 

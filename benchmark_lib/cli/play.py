@@ -164,9 +164,8 @@ def run_to_signal(work: Callable[[list[int]], Coroutine[Any, Any, int]]) -> int:
 def stopped_by_signals(experiment: Experiment, seen: list[int], grace_s: Mapping[str, float]) -> Iterator[None]:
     """End an experiment in good order on Ctrl-C or SIGTERM; on a second one, within `AT_ONCE_S`.
 
-    Calls in flight get `grace_s` seconds, by signal. The handlers are Python's, not the event loop's, so that an agent
-    that blocks the loop cannot stop them. Acknowledged rows are on disk, so ending the process costs at most the calls
-    in flight.
+    Calls in flight get `grace_s` seconds, by signal. Python's own handlers run even if an agent blocks the event loop.
+    Acknowledged rows are on disk, so ending the process costs at most the calls in flight.
     """
     loop, task = asyncio.get_running_loop(), asyncio.current_task()
     before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}

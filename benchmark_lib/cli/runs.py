@@ -72,7 +72,8 @@ def _list(runs: list[ListedRun]) -> None:
     names = every.entries | every.hard.entries
     rows = [head, *(_row(one, names) for one in runs)]
     width, right = screen_width(), (3, 4, 5, 6, 7)
-    least = max(len(row[0]) for row in rows) + 2 + NARROWEST + sum(2 + max(map(len, c)) for c in [*zip(*rows)][2:])
+    files, _, *others = ([*map(len, column)] for column in zip(*rows, strict=True))
+    least = max(files) + 2 + NARROWEST + sum(2 + max(other) for other in others)
     if width is None or least <= width:
         print(*columns(rows, right=right, width=width, gives=1), sep="\n")
         return
@@ -130,9 +131,10 @@ def _show(one: ListedRun) -> None:
     print(f"{one.path}")
     for line in summary(one.run):
         print(f"  {without_line_ends(line)}")
-    inputs = {name: part["value"] for name, part in manifest["inputs"].items() if part["value"] not in (None, [], {})}
+    given = {name: part["value"] for name, part in manifest["inputs"].items()}
+    inputs = [f"{name} {value}" for name, value in given.items() if value not in (None, [], {})]
     print(f"  run_id {manifest['run_id']}, {source_of(manifest)}; {counted(len(manifest['sessions']), 'session')}")
-    print("  " + without_line_ends("; ".join(f"{name} {value}" for name, value in inputs.items())))
+    print("  " + without_line_ends("; ".join(inputs)))
     for side, urls in addresses(manifest).items():
         print(without_line_ends(f"  the {side}'s model at {', '.join(urls)}"))
     if one.writing:

@@ -68,8 +68,8 @@ class Score(TypedDict, total=False):
     conversations frame and in the data dictionary. The others are details that appear only in the run file.
     """
 
-    # A TypedDict and no model, because each part of a score reads the parts before it, and because what reads scores
-    # gets them from run files: those of older versions, graders and imports lack fields; own desks and extras add some.
+    # A TypedDict and no model: each part of a score reads the parts before it, and scores on file lack fields
+    # (older versions, graders, imports) or have more (own desks, extras).
     # fmt: off
     version: str
     bucket: Annotated[str, Column("resolvable, must_escalate or adversarial; in an imported file, its domain.")]

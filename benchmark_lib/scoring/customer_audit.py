@@ -61,7 +61,7 @@ TRIES, PATIENCE = ("pushed", "waited", "asked"), 3
 SENTENCE, COPIED = 25, 90.0
 """Characters of the shortest ledger entry to search for, and the similarity needed (rapidfuzz ratio, 0-100)."""
 MOST = 20
-"""Maximum number of findings about numbers, and of findings about amounts, in one message."""
+"""Maximum number of findings about numbers, and about amounts, in one message."""
 OTHER_LANGUAGE, TIMES_MORE = 4, 2.5
 """Minimum words that make a message foreign: in all, and as a multiple of its own language's."""
 
@@ -126,7 +126,7 @@ def audit_customer(conversation: Conversation, case: Case, store: Store) -> list
 
 
 class _Audit:
-    """The checks of one conversation; `part` is all that the customer can know, `open` what it may say unasked."""
+    """The checks of one conversation; `part` is all the customer can know, `open` what it may say unasked."""
 
     def __init__(self, c: Conversation, case: Case, store: Store):
         self.c, self.case, self.store, self.parser = c, case, store, parser_of(store)
@@ -161,7 +161,8 @@ class _Audit:
             last = self.parsed.get(message.turn - 1, ParsedMessage())
             if last.question and (not last.asked or WHICH in last.asked):
                 continue  # a question not understood, or with several answers, may have asked for it
-            asked, free = self._asked_until(message.turn), self._desk_until(message.turn) + self.open
+            asked = self._asked_until(message.turn)
+            free = self._desk_until(message.turn) + self.open
             for slot, known in self.case.ledger.items():
                 if known.when != "asked" or slot in asked or slot in OWN_WORDS:
                     continue
@@ -173,7 +174,8 @@ class _Audit:
     def _invented(self) -> Iterator[Found]:
         for message in self.mine:
             known = f"{self.part}\n{self._desk_until(message.turn)}"
-            squashed, amounts = squash(known), _amounts(known, r"(?<!\d)\d[\d.,]{0,20}")
+            squashed = squash(known)
+            amounts = _amounts(known, r"(?<!\d)\d[\d.,]{0,20}")
             for kind, form in (("email", EMAIL), ("number", NUMBERED)):
                 for token in re.findall(form, message.text)[:MOST]:
                     if squash(token) not in squashed:
@@ -208,8 +210,7 @@ class _Audit:
 
     def _early(self) -> Iterator[Found]:
         exit_act = next(((turn, a.what) for turn, a in self.c.acts("left")), None)
-        raised = {a.what for _, a in self.c.acts("followed_up")}
-        if self.mine and any(f.when == "next" and str(n) not in raised for n, f in enumerate(self.case.followups)):
+        if self.mine and self._unraised("next"):
             missing = "what it has to bring up in its second message is missing"
             yield "stopped_too_early", 2, _quote(self.mine[0].text), missing
         if exit_act is None:
@@ -217,7 +218,7 @@ class _Audit:
         turn, how = exit_act
         words = _quote(next((m.text for m in self.mine if m.turn == turn), ""))
         if how != "unserved":
-            why = self._open_when_content(turn, raised)
+            why = self._open_when_content(turn)
         else:
             tries = 1 + sum(len(self.c.acts(kind)) for kind in TRIES)
             few = tries < PATIENCE and not any(a.what == "repeated" for _, a in self.c.acts("waited"))
@@ -225,9 +226,15 @@ class _Audit:
         if why:
             yield "stopped_too_early", turn, words, why
 
-    def _open_when_content(self, turn: int, raised: set[str]) -> str | None:
+    def _unraised(self, when: str) -> bool:
+        raised = {a.what for _, a in self.c.acts("followed_up")}
+        followups = enumerate(self.case.followups)
+        return any(f.when == when and str(n) not in raised for n, f in followups)
+
+    def _open_when_content(self, turn: int) -> str | None:
         agreed = {a.what: at for at, a in self.c.acts("agreed")}
-        last, given = self.parsed.get(turn - 1, ParsedMessage()), {a.what for at, a in self.c.acts("gave") if at < turn}
+        given = {a.what for at, a in self.c.acts("gave") if at < turn}
+        last = self.parsed.get(turn - 1, ParsedMessage())
         if turn in agreed.values():
             return "the agent had no turn after its yes"
         ledger = self.case.ledger
@@ -235,8 +242,7 @@ class _Audit:
         offered = set(last.proposed) & self.case.agreeable - {HANDOVER} - set(agreed)
         if asked or (last.confirm and offered):
             return f"the agent waited for an answer ({asked[0] if asked else min(offered)})"
-        open_matters = [n for n, f in enumerate(self.case.followups) if f.when == "served" and str(n) not in raised]
-        return "it had something more to bring up" if open_matters else None
+        return "it had something more to bring up" if self._unraised("served") else None
 
     def _repeated(self) -> Iterator[Found]:
         goodbyes, calls = (
@@ -291,7 +297,9 @@ def _tells(value: str | None, text: str, open_to_say: str) -> bool:
 def _holds(text: str, sentence: str) -> bool:
     from rapidfuzz import fuzz
 
-    return len(text) >= 0.8 * len(sentence) and fuzz.partial_ratio(fold(sentence), fold(text), score_cutoff=COPIED) > 0
+    if len(text) < 0.8 * len(sentence):
+        return False
+    return fuzz.partial_ratio(fold(sentence), fold(text), score_cutoff=COPIED) > 0
 
 
 def _alike(one: str, other: str) -> bool:

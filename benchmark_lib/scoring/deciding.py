@@ -40,7 +40,7 @@ REASONS = {
     "graded": "failed by its benchmark's grader",
     "ending": "ended without success",
 }
-"""Reasons against success, as pages and tables word them; the first that applies is the main one."""
+"""Reasons against success, as pages and tables word them; the first one that applies is the main one."""
 
 
 @dataclass(frozen=True)
@@ -137,7 +137,8 @@ def outcome_label(bucket: str | None, row: dict[str, Any]) -> str:
 def _found(
     score: Mapping[str, Any], ended_by: str, record: Conversation | None, case: Case | None, store: Store | None
 ) -> Iterator[Reason]:
-    bucket, ending, breach = score.get("bucket"), words(ended_by), _breach(record, score)
+    bucket, ending = score.get("bucket"), words(ended_by)
+    breach = _breach(record, score)
     breached_at = breach.turn if breach else None
     never = f"no {' or '.join(map(as_written, case.forbidden))}" if case and case.forbidden else ""
     if record and any(f.side == "agent" and f.kind == TAMPERED for f in record.faults):
@@ -164,7 +165,8 @@ def _found(
     if bucket == "resolvable":
         broken_by, broken_in = (score.get(name) or {} for name in ("rules_broken_by", "rules_broken_in"))
         for rule in broken_rules(score):
-            turns = [t.turn for t in _calls(record) if t.index in broken_by.get(rule, ())] + [*broken_in.get(rule, ())]
+            turns = [t.turn for t in _calls(record) if t.index in broken_by.get(rule, ())]
+            turns += broken_in.get(rule, ())
             requirement = rule_in_words(rule, store) if store and rule in store.rules else ""
             yield Reason("rule", rule, requirement, min(turns, default=None))
     elif bucket == "must_escalate" and not score.get("handed_over"):
@@ -216,7 +218,8 @@ def _unresolved(
     stated, required = score.get("facts_told") or 0, score.get("facts_required") or 0
     ended_right = score.get("state_matches") and not score.get("handed_over")
     if stated < required or (ended_right and score.get("right_end") is False):
-        yield Reason("facts", f"{stated} of {required} stated" if stated < required else "", _untold(score, case))
+        few = f"{stated} of {required} stated" if stated < required else ""
+        yield Reason("facts", few, _untold(score, case))
 
 
 def _ends(outcomes: list[Outcome]) -> str:
@@ -226,7 +229,7 @@ def _ends(outcomes: list[Outcome]) -> str:
 def _untold(score: Mapping[str, Any], case: Case | None) -> str:
     untold = [name for name, was in (score.get("facts") or {}).items() if not was]
     facts = case.facts if case else {}
-    return ", ".join(f"{name.replace('_', ' ')} = {facts[name].in_words}" for name in untold if name in facts)
+    return ", ".join(f"{words(name)} = {facts[name].in_words}" for name in untold if name in facts)
 
 
 def deciding_moment(record: Conversation, score: Mapping[str, Any]) -> Moment | None:

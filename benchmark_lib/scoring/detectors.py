@@ -97,6 +97,8 @@ def floor_quality() -> dict[str, int]:
     counts = dict.fromkeys(("found", "missed", "false_alarms", "rightly_silent"), 0)
     for line in map(orjson.loads, PLANTED.read_bytes().splitlines()):
         named = bool(flags_named(line["text"]))
-        key = ("found" if named else "missed") if line["flag"] else ("false_alarms" if named else "rightly_silent")
-        counts[key] += 1
+        if line["flag"]:
+            counts["found" if named else "missed"] += 1
+        else:
+            counts["false_alarms" if named else "rightly_silent"] += 1
     return counts

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable
 from functools import lru_cache
+from itertools import chain
 
 from ..cases import Case
 from ..language.parser import parser_of
@@ -66,7 +67,8 @@ def states_open_step(conversation: Conversation, case: Case, store: Store) -> bo
     """Return whether a reply states an open step in its own words, or the last asks for what settles it."""
     replies = [m.text for m in conversation.replies()]
     customer_text = "".join(squash(m.text) for m in conversation.messages if m.side == "customer")
-    for sentence in (s for text in replies if len(sentences(text)) <= MOST_SENTENCES for s in sentences(text)):
+    usual = [said for said in map(sentences, replies) if len(said) <= MOST_SENTENCES]
+    for sentence in chain.from_iterable(usual):
         for deny, step in denied_patterns("open_steps", "open"):
             match = step.search(sentence.plain)
             denied = match and deny.search(sentence.plain, 0, match.start() + 1)
@@ -158,7 +160,8 @@ def _got(c: Conversation, case: Case, score: Score) -> str:
         solved = [o for o in case.outcomes if not o.handover]
         if any(o.calls or (case.facts if o.facts is None else o.facts) for o in solved):
             return "all"
-        return "reason" if score["declined"] else "nothing"  # inaction reaches an end without calls and facts
+        # Inaction reaches an end without calls and facts.
+        return "reason" if score["declined"] else "nothing"
     if score["handed_over"]:
         return "person" if any(o.handover for o in case.outcomes) else "waiting"
     if score["declined"]:

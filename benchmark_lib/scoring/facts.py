@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Mapping
 from datetime import date, timedelta
 from functools import lru_cache
+from math import inf
 from typing import Any
 
 from ..cases import Case
@@ -74,9 +75,9 @@ def answers_by_topic(conversation: Conversation, answers: list[str], case: Case)
     for name, fact in case.facts.items():
         if fact.after in came_up and fact.kind != "link":  # a link answers one question, at any time
             first = came_up[fact.after]
-            end = next((turn for turn in opens if turn > first), None)
-            places = enumerate(conversation.replies())
-            by_fact[name] = [answers[n] for n, m in places if m.turn >= first and (end is None or m.turn < end)]
+            end = next((turn for turn in opens if turn > first), inf)
+            replies = zip(conversation.replies(), answers, strict=True)
+            by_fact[name] = [answer for reply, answer in replies if first <= reply.turn < end]
     return by_fact
 
 
@@ -97,7 +98,7 @@ def guessed(conversation: Conversation, answers: list[str], case: Case, store: S
     A fact is guessed if the customer kept asking for it and got other values. All dates are guessed if the messages go
     through the coming days one by one. Days named by the customer do not count; if the agent repeats a day, neither do
     holidays. A date is also guessed if the agent was asked for it, named another day, asked no question and never
-    corrected that day. `answers` are the agent's messages as far as they count (see `answers_of`).
+    corrected that day. `answers` are those of `answers_of`.
     """
     names = _passed_over(conversation, case, store)
     wanted = {name: str(fact.value)[:10] for name, fact in case.facts.items() if fact.kind == "date"}
@@ -115,7 +116,8 @@ def guessed(conversation: Conversation, answers: list[str], case: Case, store: S
     if len(own) >= fewest and _in_a_row(own, days, store) and own - _known(conversation, case, store):
         return names | {*wanted}
     for index, reply in enumerate(conversation.replies()):
-        missed = days_by_answer[index] and "?" not in answers[index] and not any(map(corrects, answers[index + 1 :]))
+        corrected = any(map(corrects, answers[index + 1 :]))
+        missed = days_by_answer[index] and "?" not in answers[index] and not corrected
         for name in _asked_for(conversation, reply.turn) if missed else ():
             if name in wanted and wanted[name] not in set().union(*days_by_answer[: index + 1]):
                 names.add(name)
@@ -127,7 +129,9 @@ def _known(conversation: Conversation, case: Case, store: Store) -> set[str]:
     read = [as_text(store.policy), *(as_text(call.result) for call in conversation.tool_calls)]
     dates = {day for text in read for day in _DAY.findall(text)}
     days = store.kind.days
-    return dates.union(*(days(number, store) for number in (case.order, *case.others.values()))) if days else dates
+    if not days:
+        return dates
+    return dates.union(*(days(number, store) for number in (case.order, *case.others.values())))
 
 
 def _in_a_row(days: set[str], said: set[str], store: Store) -> bool:
@@ -167,7 +171,8 @@ RECITED = 6
 
 def answers_of(texts: list[str], case: Case, store: Store) -> list[str]:
     """Return what counts as an answer: nothing of a recital, and a pasted message without what is published."""
-    worded = case.reasons or (not case.terms.full_answers and any(f.kind == "choice" for f in case.facts.values()))
+    chosen = any(f.kind == "choice" for f in case.facts.values())
+    worded = case.reasons or (chosen and not case.terms.full_answers)
     if not worded and not case.facts:
         return texts
     return ["" if worded and recites(text, store) else _own_words(text, store) for text in texts]

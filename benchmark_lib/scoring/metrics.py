@@ -73,8 +73,9 @@ class Scale:
 
     def ends(self, low: float, high: float, *, brief: bool = False) -> tuple[str, str]:
         """Return the ends of an interval as text, to two significant digits of its width."""
-        digits = digits_for(self.times * low, self.times * high, self.brief_digits if brief else self.digits)
-        return rounded(self.times * low, digits), rounded(self.times * high, digits)
+        low, high = self.times * low, self.times * high
+        digits = digits_for(low, high, self.brief_digits if brief else self.digits)
+        return rounded(low, digits), rounded(high, digits)
 
 
 SHARE = Scale(

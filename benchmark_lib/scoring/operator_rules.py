@@ -27,7 +27,7 @@ _SIGNS = (
     "\u2b1b\u2b1c\u2b50\u2b55"
 )
 _EMOJI = re.compile(f"[{_SPECIAL}{_SIGNS}](?!\ufe0e)|\\S\\uFE0F|\\u20E3")
-"""Picture characters, by default or by a selector. (c), (r), tm, text arrows and text stars do not match."""
+"""Picture characters, by default or by a selector; (c), (r), tm, text arrows and stars do not match."""
 
 _HIDDEN = re.compile("[\u00ad\u200b\u200c\u2060\ufeff]")
 _LINK = re.compile(r"!?\[([^\]\n]{0,300})\]\([^)\s]{1,600}\)")
@@ -90,7 +90,8 @@ def last_line_is(text: str, name: str) -> bool:
     lines = [line.strip(" \t-–—~") for line in shown(kept(text)).splitlines()]
     last = next((line for line in reversed(lines) if line), "")
     is_sentence = last.endswith((".", "?", "!")) and not name.endswith(last[-1:])
-    return names_any(last, [name]) and word_count(last) <= max(LONGEST_SIGNATURE, word_count(name)) and not is_sentence
+    short = word_count(last) <= max(LONGEST_SIGNATURE, word_count(name))
+    return names_any(last, [name]) and short and not is_sentence
 
 
 def asks_first(text: str, items: Sequence[str]) -> bool:
@@ -107,8 +108,8 @@ def kept_replies(
 ) -> Iterator[tuple[int, str, bool | None]]:
     """Yield the turn of each reply with text, each rule's name, and whether the reply keeps it.
 
-    The last is None if the customer's `language` or the reply's is unknown. A rule on the first question applies to the
-    first reply only.
+    The last is None if the `language` or the reply's is unknown. A rule on the first question applies to the first
+    reply only.
     """
     rules, answered = list(rules), False
     customer_texts: list[str] = []
@@ -119,9 +120,8 @@ def kept_replies(
             text = own_words(message.text, customer_texts)
             calls = [call for call in conversation.tool_calls if call.turn <= message.turn]
             acted = any(call.write and call.side == "agent" for call in calls)
-            approved = any(
-                _words()["approved"].search(word(w)) for c in calls if not c.error for w in words_in(c.result)
-            )
+            told = (word(w) for call in calls if not call.error for w in words_in(call.result))
+            approved = any(map(_words()["approved"].search, told))
             for rule in (rule for rule in rules if not (answered and rule.kind == "ask_first")):
                 yield message.turn, rule.name, _keeps(rule, text, message.text, language, acted, approved)
             answered = True

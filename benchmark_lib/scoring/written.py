@@ -102,7 +102,9 @@ def cost_in_words(amount: float, calls: int, unpriced: int, own: int | None = No
         return "nothing to pay"
     if unpriced == calls:
         return "cost unknown (no known price)"
-    return f"at least {usd(amount)} ({unpriced:,} of the calls without a known price)" if unpriced else usd(amount)
+    if unpriced:
+        return f"at least {usd(amount)} ({unpriced:,} of the calls without a known price)"
+    return usd(amount)
 
 
 def failed_calls(faults: Iterable[dict[str, Any]]) -> list[str]:
@@ -159,13 +161,16 @@ def _nested(value: Any) -> bool:
 def details(arguments: dict[Any, Any], depth: int = 0) -> str:
     """Return arguments by name, short ones first: ``order NL-52648, lines L1 and L2``."""
     long = {k for k, v in arguments.items() if isinstance(v, dict) or _nested(v)}
-    parts = [_detail(str(k), v, depth) for k, v in sorted(arguments.items(), key=lambda item: item[0] in long)]
+    ordered = sorted(arguments.items(), key=lambda item: item[0] in long)
+    parts = [_detail(str(name), value, depth) for name, value in ordered]
     return ("; " if long else ", ").join(parts)
 
 
 def _detail(name: str, value: Any, depth: int) -> str:
     several = isinstance(value, (list, tuple)) and len(value) != 1
-    name = name.removesuffix("_ids") + "s" * several if name.endswith("_ids") else name.removesuffix("_id")
+    if name.endswith("_ids"):
+        name = name.removesuffix("_ids") + "s" * several
+    name = name.removesuffix("_id")
     text = in_words(value, depth + 1)
     if isinstance(value, str) and (not text or " " in text):
         text = f"“{text}”"
