@@ -126,7 +126,10 @@ def audit_customer(conversation: Conversation, case: Case, store: Store) -> list
 
 
 class _Audit:
-    """The checks of one conversation; `part` is all the customer can know, `open` what it may say unasked."""
+    """The checks of one conversation.
+
+    `part` is all that the customer can know, `open` what it may say unasked.
+    """
 
     def __init__(self, c: Conversation, case: Case, store: Store):
         self.c, self.case, self.store, self.parser = c, case, store, parser_of(store)

@@ -64,7 +64,7 @@ MOST_SENTENCES = 60
 
 
 def states_open_step(conversation: Conversation, case: Case, store: Store) -> bool:
-    """Return whether a reply states an open step in its own words, or the last asks for what settles it."""
+    """Return whether a reply states an open step, or the last one asks for what settles it."""
     replies = [m.text for m in conversation.replies()]
     customer_text = "".join(squash(m.text) for m in conversation.messages if m.side == "customer")
     usual = [said for said in map(sentences, replies) if len(said) <= MOST_SENTENCES]
