@@ -163,8 +163,8 @@ def _asked_for(conversation: Conversation, turn: int) -> set[str]:
 
 FEWEST_WORDS = 5
 """Minimum number of words in a published sentence that a message does not contain by chance."""
-PASTED = 3
-"""Number of verbatim published sentences that make a message count as pasted. 186 honest messages contain none."""
+PASTED, COPIED = 3, 6
+"""Numbers of verbatim published sentences that do not count, and that make the whole message count as nothing."""
 RECITED = 6
 """Number of reasons, each in a sentence, that make a recital. Of 695 honest messages, one reaches 5."""
 
@@ -179,17 +179,17 @@ def answers_of(texts: list[str], case: Case, store: Store) -> list[str]:
 
 
 def _own_words(text: str, store: Store) -> str:
-    if is_pasted(text, store):
-        for sentence in sentences(kept(text)):
-            if squash(sentence.text) in _published(store):
-                text = text.replace(sentence.text, " ")
-    return text
+    copied, own = pasted_in(text, store), text
+    for sentence in sentences(kept(text)) if copied >= PASTED else ():
+        if squash(sentence.text) in _published(store):
+            own = own.replace(sentence.text, " ")
+    return own if copied < COPIED else ""
 
 
 @lru_cache(maxsize=4096)
-def is_pasted(text: str, store: Store) -> bool:
-    """Return whether a message has at least `PASTED` sentences from articles or catalogue."""
-    return len(_told_in(kept(text), FEWEST_WORDS) & _published(store)) >= PASTED
+def pasted_in(text: str, store: Store) -> int:
+    """Return the number of a message's sentences that stand in articles or catalogue."""
+    return len(_told_in(kept(text), FEWEST_WORDS) & _published(store))
 
 
 def recites(text: str, store: Store) -> bool:
@@ -247,7 +247,8 @@ def _why(name: str, texts: list[str], answers: list[str], own: list[str], case: 
     if not stands_in(texts):
         return UNREAD
     if not stands_in(answers):
-        return BECAUSE_PASTED if any(is_pasted(text, store) for text in stands_in(texts)) else BECAUSE_RECITED
+        pasted = any(pasted_in(text, store) >= PASTED for text in stands_in(texts))
+        return BECAUSE_PASTED if pasted else BECAUSE_RECITED
     if not stands_in(own):
         return OTHER_TOPIC
     if not case.terms.full_answers:
