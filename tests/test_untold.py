@@ -8,6 +8,7 @@ from test_customer import Says
 
 from benchmark_lib.conversation.scripted import Oracle
 from benchmark_lib.extras.audit.audit import play
+from benchmark_lib.language.sentences import sentences
 from benchmark_lib.reports.html import transcript_html
 from benchmark_lib.scoring import facts, score
 
@@ -50,10 +51,16 @@ def test_the_reason_for_an_untold_fact_is_named(asked, why):
 
 def test_a_fact_counts_in_own_words_beside_what_is_pasted(store, cases):
     case, article = cases["return_used_1"], next(a["text"] for a in store.articles if a["id"] == "KB-13")
-    record = play(case, store, Says(article), "agent")
-    assert facts.why_untold(record, case, store, {"only_unused": False}) == {"only_unused": facts.BECAUSE_PASTED}
-    own = reworded(record, lambda text: f"We only take back what is unused.\n{text}")
-    assert score(own, case, store)["facts"]["only_unused"] and not score(record, case, store)["facts"]["only_unused"]
+    whole = play(case, store, Says(article), "agent")
+    assert facts.why_untold(whole, case, store, {"only_unused": False}) == {"only_unused": facts.BECAUSE_PASTED}
+    few = " ".join(
+        [s.text for s in sentences(article) if len(s.text.split()) >= facts.FEWEST_WORDS][: facts.COPIED - 1]
+    )
+    told = {
+        text: score(reworded(whole, lambda _, said=text: said), case, store)["facts"]["only_unused"]
+        for text in (few, f"We only take back what is unused. {few}", f"We only take back what is unused. {article}")
+    }
+    assert [*told.values()] == [False, True, False]
 
 
 def test_a_told_fact_needs_no_reason(asked):

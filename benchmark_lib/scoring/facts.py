@@ -170,7 +170,7 @@ RECITED = 6
 
 
 def answers_of(texts: list[str], case: Case, store: Store) -> list[str]:
-    """Return what counts as an answer: nothing of a recital, and a pasted message without what is published."""
+    """Return what counts as an answer: no recital, and nothing that is pasted."""
     chosen = any(f.kind == "choice" for f in case.facts.values())
     worded = case.reasons or (chosen and not case.terms.full_answers)
     if not worded and not case.facts:
