@@ -112,3 +112,21 @@ def test_claims_of_an_act_without_its_name(open_case, store):
     for row in rows("unnamed_acts"):
         found[row["done"]] += bool(told(open_case, store, row["text"])["phantom_action"])
     assert found[True] >= 42 and found[False] <= 3, dict(found)
+
+
+def test_days_under_a_condition_and_questions_for_a_yes(store):
+    """Two writers' days in conditions, lists and tables, right and not, and their ways to ask for consent, and not.
+
+    Half of the days that answer something else count: a value is bound to its object, not yet to its attribute.
+    """
+    read, of, fact = Counter[str](), Counter[str](), Fact(kind="date", value="2026-07-17")
+    for row in rows("days_and_consent"):
+        of[row["kind"]] += 1
+        if row["kind"].startswith("day"):
+            read[row["kind"]] += fact.told([row["text"]])
+        else:
+            parsed, tool = parser_of(store).parse(row["text"]), {"return": "start_return", "cancel": "cancel_order"}
+            read[row["kind"]] += parsed.confirm and tool[row["act"]] in parsed.proposed
+    assert of == {"day_right": 30, "day_wrong": 30, "yes": 40, "no_yes": 20}
+    assert read["day_right"] >= 25 and read["yes"] >= 36, dict(read)
+    assert read["day_wrong"] <= 15 and read["no_yes"] == 0, dict(read)
