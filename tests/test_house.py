@@ -24,7 +24,7 @@ BUDGETS = {
     "analysis": 7_600,
     "cases": 1_289,
     "cli": 1_269,
-    "conversation": 3_080,
+    "conversation": 3_081,
     "endpoint": 1_927,
     "experiment": 2_570,
     "figures": 1_920,

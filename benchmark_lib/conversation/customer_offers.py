@@ -43,7 +43,8 @@ def offered_of(c: Customer, wishes: list[Call]) -> tuple[list[Call], Wrong, list
         text = passage.text
         tools = as_wished(passage.tools, wishes, text, store)
         before = (len(found), len(wrong))
-        for tool in {w.tool for w in wishes if tools.get(w.tool, 0.0) >= SURE}:
+        sure = dict.fromkeys(w.tool for w in wishes if tools.get(w.tool, 0.0) >= SURE)
+        for tool in sorted(sure, key=tools.__getitem__, reverse=True):
             read = [(w, *kind.named_in(text, w.arguments, store)) for w in wishes if w.tool == tool]
             if not orders.intersection(re.findall(r"[\w-]+", text.upper())):
                 read = [(w, named, differing - {c.subject}) for w, named, differing in read]
