@@ -189,7 +189,7 @@ def agree(c: Customer, wanted: list[Call], plan: str = "") -> bool:
     mistake = _mistake_mended(c)
     if mistake and mistake not in c.used:
         c.add(c.reaction(mistake), first=True)
-    for more in {w.tool for w, _ in fitting} - {wish.tool}:
+    for more in dict.fromkeys(w.tool for w, _ in fitting if w.tool != wish.tool):
         c.acts.append(Act("agreed", more))
     return True
 
