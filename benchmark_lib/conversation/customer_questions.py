@@ -89,7 +89,7 @@ def _asks_plainly(c: Customer, slot: str) -> bool:
 
 
 def _asks_in_case(c: Customer, slot: str) -> bool:
-    """Return whether a picture is wanted only if something is not as the message says."""
+    """Return whether a picture is wanted only if something is otherwise than stated."""
     message = c.parser.statements(c.words)
     asking = [s for s, one in zip(message, c.parser.hear(message), strict=True) if one.slots.get(slot, 0.0) >= SURE]
     return slot in c.kind.attachments and all(cue_of_several("in_case").search(s.plain) for s in asking)
