@@ -7,7 +7,7 @@ was refused. Another message that denies the same thing contradicts it only if n
 """
 
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable
 from datetime import date
 
@@ -24,11 +24,11 @@ PHANTOM = "phantom_action"
 REFUND = "refund"
 """The act of paying money back."""
 _TOLD_OF_REFUND = re.compile(r'"[^"]*refund[^"]*":\s*(?!null|false|0[,}]|""|\[\])|:\s*"refunded"')
-"""A field of a result, in lower case, that mentions a refund."""
+"""A field of a result that mentions a refund."""
 
 
 def phantoms(claims: AgentClaims) -> list[ClaimFinding]:
-    """Return claimed acts that were carried out neither in the conversation nor before it."""
+    """Return claimed acts that were not carried out, now or before."""
     found = []
     for turn, tool, sentence in claims.reported():
         if tool == UNNAMED:
@@ -95,22 +95,25 @@ Judged = tuple[str, int | str | None]
 
 def promises(claims: AgentClaims) -> list[ClaimFinding]:
     """Return every promise of the conversation with its state."""
-    found = []
+    denied, found = _denied(claims), []
     for turn, kind, sentence in claims.about("promise"):
         judged = None if claims.is_past(sentence) else _JUDGE[kind](claims, turn, sentence)
         if judged is not None:
             state, compared = judged
-            if state not in (KEPT, CONTRADICTED) and (other := _denied(claims, turn, kind, sentence)) is not None:
-                state, compared = CONTRADICTED, f"message {other}"
+            others = denied.get((kind, _day_of(kind, sentence, claims)), set()) - {turn}
+            if others and state not in (KEPT, CONTRADICTED):
+                state, compared = CONTRADICTED, f"message {min(others)}"
             found.append(ClaimFinding(turn, sentence, compared, kind, state))
     return found
 
 
-def _denied(claims: AgentClaims, turn: int, kind: str, sentence: str) -> int | None:
-    """Return another turn that denies a promise (of an arrival, for the same day)."""
-    day = _day_of(kind, sentence, claims)
-    denials = ((m.turn, s.text) for m, reading in claims.replies for s in reading.denials_of(kind))
-    return next((other for other, text in denials if other != turn and _day_of(kind, text, claims) == day), None)
+def _denied(claims: AgentClaims) -> dict[tuple[str, date | None], set[int]]:
+    """Return the turns that deny a class of promise, for arrivals by day."""
+    found, kinds = defaultdict(set), {kind for _, kind, _ in claims.about("promise")}
+    denials = ((m.turn, k, s.text) for m, r in claims.replies for k in kinds for s in r.denials_of(k))
+    for turn, kind, text in denials:
+        found[kind, _day_of(kind, text, claims)].add(turn)
+    return found
 
 
 def _day_of(kind: str, sentence: str, claims: AgentClaims) -> date | None:
@@ -139,13 +142,11 @@ def _refund(claims: AgentClaims, turn: int, sentence: str) -> Judged | None:
 
 
 def _backed(claims: AgentClaims, tools: set[str], sentence: str) -> Judged | None:
-    """Return the state that an act, a handover or a refusal gives a promise, if any."""
+    """Return the state that an act, a handover or a refusal gives a promise."""
     shown = (t for t in claims.done for tool in tools if claims.compared.shows(t.result, tool, sentence))
-    call = claims.call_of(tools) or claims.call_of({HANDOVER}) or next(shown, None)
-    refused = claims.failed(tools)
-    if call is not None:
+    if call := claims.call_of(tools) or claims.call_of({HANDOVER}) or next(shown, None):
         return KEPT, call.index
-    return None if refused is None else (CONTRADICTED, refused)
+    return None if (refused := claims.failed(tools)) is None else (CONTRADICTED, refused)
 
 
 def _in_time(claims: AgentClaims, sentence: str) -> Judged | None:
@@ -153,9 +154,8 @@ def _in_time(claims: AgentClaims, sentence: str) -> Judged | None:
     window = claims.store.policy.get("refunds", {}).get("business_days")
     split = re.split(r"[;:]\s", sentence)
     parts = [part for part in split if any(kind == "refund" for kind, _ in read(part).about("promise"))]
-    day, words = latest_day(" ".join(parts) or sentence, claims.store), plain(sentence)
-    begins = _says(words, "refund", "begins")
-    if not claims.dated or not window or day is None or begins:
+    day = latest_day(" ".join(parts) or sentence, claims.store)
+    if not claims.dated or not window or day is None or _says(plain(sentence), "refund", "begins"):
         return None
     if day >= add_business_days(claims.store.now.date(), window[0], claims.store):
         return None
