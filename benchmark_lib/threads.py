@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
+import sys
 import threading
 import weakref
 from collections.abc import Awaitable, Callable
@@ -14,7 +15,7 @@ from typing import Any
 Outcome = tuple[Any, BaseException | None]
 """A call's result, or the error that it raised."""
 LONG_TEXT = 8_000
-"""Maximum number of characters read on the event loop itself, in about 10 ms; a thread reads longer texts."""
+"""Most characters read on the event loop, in about 10 ms; a thread reads longer texts."""
 
 
 async def in_thread(function: Callable[..., Any], *arguments: Any) -> Any:
@@ -98,6 +99,7 @@ async def _result(thread: OneThread | OneLoop, done: Future[Outcome]) -> Any:
         result, error = await asyncio.wrap_future(done)
     except asyncio.CancelledError:
         thread.abandoned = True
+        sys.setswitchinterval(1e-4)  # it may spin for ever
         raise
     if error is not None:
         raise error
@@ -122,9 +124,7 @@ def _carry_out(
 ) -> None:
     if not done.set_running_or_notify_cancel():
         return
-    outcome: Outcome
     try:
-        outcome = context.run(function, *arguments), None
-    except BaseException as error:  # the caller raises it, distinct from a cancelled task
-        outcome = None, error
-    done.set_result(outcome)
+        done.set_result((context.run(function, *arguments), None))
+    except BaseException as error:  # the caller raises it
+        done.set_result((None, error))

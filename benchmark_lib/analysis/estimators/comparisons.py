@@ -38,9 +38,9 @@ class PairedDifference(Estimate):
             return nan, nan
         if self.se == 0:
             return exact_bound(self.estimate, self.units, bounds=self.bounds, confidence=1 - alpha)
-        from scipy.stats import t
+        from scipy.special import stdtrit
 
-        reach = float(t.isf(alpha / 2, self.units - 1)) * self.se
+        reach = -float(stdtrit(self.units - 1, alpha / 2)) * self.se
         least, most = self.bounds or (-np.inf, np.inf)
         low, high = self.estimate - reach, self.estimate + reach
         if self.units < FEW_CLUSTERS and self.bounds:
@@ -104,9 +104,9 @@ def _p_of_zero(mean: float, se: float, units: int, bounds: tuple[float, float] |
         return nan
     if abs(mean) <= _TIE and se == 0:
         return 1.0
-    from scipy.stats import t
+    from scipy.special import stdtr
 
-    plain = float(2 * t.sf(abs(mean) / se, units - 1)) if se > 0 else 0.0
+    plain = float(2 * stdtr(units - 1, -abs(mean) / se)) if se > 0 else 0.0
     if bounds is None or (se > 0 and units >= FEW_CLUSTERS):
         return plain if se > 0 else nan
     behind, most = bounds if mean > 0 else bounds[::-1]
@@ -196,9 +196,9 @@ class _Strata:
         high = np.inf if self._place == self._logs.size - 1 else self._where(0, alpha / 2)
         low, high = min(self.difference(low), self.observed), max(self.difference(high), self.observed)
         # no shorter than the spread of the trials, for cases whose odds differ; the test decides about 0
-        from scipy.stats import norm
+        from scipy.special import ndtri
 
-        reach = float(norm.isf(alpha / 2)) * self.error
+        reach = -float(ndtri(alpha / 2)) * self.error
         wide_low, wide_high = self.observed - reach, self.observed + reach
         low = low if low > 0 >= wide_low else min(low, wide_low)
         high = high if high < 0 <= wide_high else max(high, wide_high)

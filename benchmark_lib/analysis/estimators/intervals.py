@@ -114,11 +114,11 @@ def clustered_mean(values, clusters, *, bounds: tuple[float, float] | None = (0.
         return Estimate(estimate=mean, reason=sentence(alone, lacking), **common)
     if np.ptp(values) == 0:
         return _all_alike(mean, groups, f"over {groups} clusters", bounds, lacking, common)
-    from scipy.stats import t
+    from scipy.special import stdtrit
 
     sums = np.bincount(index, weights=values - mean, minlength=groups)
     se = sqrt(groups / (groups - 1) * float(sums @ sums)) / values.size
-    reach = float(t.ppf(TAILS[1], groups - 1)) * se
+    reach = float(stdtrit(groups - 1, TAILS[1])) * se
     method, reason = f"t over {groups} clusters, {groups - 1} df", sentence(_few(groups), lacking)
     return Estimate(estimate=mean, low=mean - reach, high=mean + reach, se=se, method=method, reason=reason, **common)
 

@@ -166,7 +166,7 @@ def t_p_values(differences: np.ndarray, labels: np.ndarray) -> np.ndarray:
 
     The differences have shape (simulations, traps); `labels` is the cluster of each trap, from 0.
     """
-    from scipy.stats import t
+    from scipy.special import stdtr
 
     member = np.eye(int(labels.max()) + 1)[labels]
     units, traps = member.shape[1], differences.shape[1]
@@ -175,7 +175,7 @@ def t_p_values(differences: np.ndarray, labels: np.ndarray) -> np.ndarray:
     error = np.sqrt(units / (units - 1) * (sums**2).sum(axis=1)) / traps
     flat = np.ptp(differences, axis=1) < 1e-12
     with np.errstate(divide="ignore", invalid="ignore"):
-        p = 2 * t.sf(np.abs(mean) / error, units - 1)
+        p = 2 * stdtr(units - 1, -np.abs(mean) / error)
     exact = np.minimum(1, 2 * (1 + np.where(flat, np.abs(mean), 1)) ** -float(units))
     if units < FEW_CLUSTERS:
         p = np.maximum(p, exact)
