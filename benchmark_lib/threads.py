@@ -1,4 +1,4 @@
-"""Do work outside the event loop, which meanwhile handles signals and calls in flight."""
+"""Do work outside the event loop, which meanwhile handles signals and calls."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ LONG_TEXT = 8_000
 async def in_thread(function: Callable[..., Any], *arguments: Any) -> Any:
     """Call a function in a thread of its own; return its result or raise its error.
 
-    The thread never keeps the process alive. A cancelled call is abandoned and its result dropped. Without a running
+    It never keeps the process alive. A cancelled call is abandoned and its result dropped. Without a running
     event loop (a coroutine stepped by hand), call the function directly.
     """
     if running_loop() is None:
@@ -36,7 +36,7 @@ async def in_thread(function: Callable[..., Any], *arguments: Any) -> Any:
 async def read_aside(size: float, function: Callable[..., Any], *arguments: Any) -> Any:
     """Call a function that reads `size` characters: directly if few, in a thread if many.
 
-    Long texts are read one after another, so that the event loop competes with only one thread for the interpreter.
+    Long texts are read one after another, so that the event loop competes with one thread for the interpreter.
     """
     thread = kept_thread("reading") if size > LONG_TEXT else None
     return await thread.call(function, *arguments) if thread else function(*arguments)
