@@ -257,7 +257,7 @@ def _nearest(words: tuple[str, ...]) -> tuple[str, ...]:
 
 def _words(said: Iterable[Sentence]) -> tuple[str, ...]:
     # Marks and figures do not count, so padding cannot hide the language.
-    return tuple(w for s in said for w in _WORD.findall(s.plain))
+    return tuple(_WORD.findall(" ".join(s.plain for s in said)))
 
 
 @lru_cache(maxsize=4096)
