@@ -22,10 +22,6 @@ SIDES |= dict.fromkeys(("agent", "assistant", "wizard"), "agent")
 Raw = dict[str, Any]
 
 
-class Unusable(ValueError):
-    """A chat cannot become a case; the text says why, without quoting the chat."""
-
-
 def read_chats(files: Iterable[str | Path], form: str, known: Vocabulary) -> Iterator[tuple[str, RealChat | str]]:
     """Yield each chat in files or folders with its place, or why it cannot be read.
 
@@ -43,10 +39,8 @@ def read_chats(files: Iterable[str | Path], form: str, known: Vocabulary) -> Ite
             place = f"{path.name}:{number}"
             try:
                 yield place, _chat(in_our_form(raw, known), known)
-            except Unusable as error:
-                yield place, str(error)
             except BadInput as error:
-                yield place, str(error).partition(":")[0]
+                yield place, str(error).partition(":")[0]  # why, without the rest, which may quote the chat
             except (LookupError, TypeError, ValueError, AttributeError, RecursionError):
                 yield place, f"not a chat in the format {form}"
 
@@ -68,13 +62,13 @@ def _chat(raw: Raw, known: Vocabulary) -> RealChat:
             lines.append(ChatLine(side, "" if shown else text, shown))
     handed, resolved = (outcome.get(name) for name in ("handed_over", "resolved"))
     if any(one not in (None, True, False) for one in (handed, resolved)):
-        raise Unusable("an outcome that is neither true nor false")
+        raise BadInput("an outcome that is neither true nor false")
     if len(lines) > MOST_LINES or any(len(line.text) > LONGEST for line in lines):
-        raise Unusable(f"longer than {MOST_LINES} lines, or a line longer than {LONGEST:,} characters")
+        raise BadInput(f"longer than {MOST_LINES} lines, or a line longer than {LONGEST:,} characters")
     if not any(line.side == "customer" and line.text.strip() for line in lines):
-        raise Unusable("the customer says nothing")
+        raise BadInput("the customer says nothing")
     if not any(line.side == "agent" and (line.text.strip() or line.did) for line in lines):
-        raise Unusable("the agent says and does nothing")
+        raise BadInput("the agent says and does nothing")
     named = str(raw.get("procedure") or "")
     about = {"topic": str(raw.get("topic") or named or "chats")}
     about |= {"domain": str(raw["domain"])} if "domain" in raw else {}
@@ -160,7 +154,7 @@ def _pressed(text: str, button: Any, known: Vocabulary) -> Raw:
         values = dict(zip(known.acts[button[2]].values, button[3] or ()))
         return {"act": button[2], "values": values, "log": text}
     if known.of_line(text) is None:
-        raise Unusable("an act whose line is not in the vocabulary")
+        raise BadInput("an act whose line is not in the vocabulary")
     return {"from": "agent", "text": text}
 
 
