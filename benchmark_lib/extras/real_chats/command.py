@@ -7,7 +7,6 @@ from typing import Any
 
 from ...cli.codes import FINISHED, note
 from ...commands import command
-from ...errors import BadInput
 from ...project import as_cell
 from ..personal_data.scrub import Left
 from .formats import FORMATS
@@ -32,8 +31,6 @@ ARGUMENTS: dict[str, Any] = {
 
 def execute(options: argparse.Namespace) -> int:
     """Import the chats and report what became of them."""
-    if options.review and not sys.stdin.isatty() and sys.stdin.closed:
-        raise BadInput("--review asks questions: run it in a terminal")
     given = {name: getattr(options, name) for name in ["format", "out", "title", "acts", "procedures", "keep", "only"]}
     done = import_chats(options.files, **given, ask=_asked if options.review else None)
     print(f"{done.chats} chats written, {done.decisions} decisions; {len(done.left_out)} chats left out")

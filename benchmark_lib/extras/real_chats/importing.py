@@ -26,7 +26,6 @@ AUDIT, LEFT_OUT, KEPT = "audit.csv", "left_out.csv", "kept.txt"
 NO_DECISION = "no act and no outcome, so there is nothing to decide"
 DRAFTED, IN_REVIEW = "acts that await approval", "possible personal data, awaits review"
 TWICE, NAMED = "a second chat with this id", "its id contains a personal value: give it another one"
-Charts = dict[str, Procedure]
 Asked = Callable[[str, Left], bool | None]
 """Answers whether a finding is personal data; None leaves the chat out."""
 
@@ -91,12 +90,11 @@ def import_chats(
     """
     if format not in FORMATS:
         raise BadInput(f"there is no format {format!r:.40} of chats: choose one of {', '.join(FORMATS)}")
-    folder = Path(out)
+    folder, own = Path(out), Path(out) / ACTS
     free = not folder.exists() or (folder.is_dir() and not any(folder.iterdir()))
-    if not free and not (folder / ACTS).is_file():
+    if not free and not own.is_file():
         raise BadInput(f"{folder} exists but is not a store of real chats: choose another --out")
-    given = folder / ACTS if (folder / ACTS).is_file() else SHIPPED / f"{format}.yaml"
-    given = in_project(acts) if acts else given
+    given = in_project(acts) if acts else own if own.is_file() else SHIPPED / f"{format}.yaml"
     known = Vocabulary.read(given) if acts or given.is_file() else Vocabulary()
     kept = {*keep}
     if (folder / KEPT).is_file():
@@ -113,7 +111,7 @@ def import_chats(
     done.drafted = known.complete([chat for _, chat in new])
     scrubber = Scrubber(kept, personal, corpus=[[line.text for line in chat.lines] for _, chat in new])
     for place, chat in new:
-        if places[chat.name] != place or not chat.name:
+        if places[chat.name] != place:
             done.left_out[place] = TWICE
         elif known.gaps(chat):
             done.left_out[place] = DRAFTED
@@ -149,7 +147,7 @@ def _reviewed(
 
 
 def _write(
-    done: ImportedChats, chats: list[RealChat], known: Vocabulary, charts: Charts, kept: set[str], title: str
+    done: ImportedChats, chats: list[RealChat], known: Vocabulary, charts: dict[str, Procedure], kept: set[str], title: str
 ) -> None:
     import pandas as pd
 
