@@ -26,6 +26,7 @@ AUDIT, LEFT_OUT, KEPT = "audit.csv", "left_out.csv", "kept.txt"
 NO_DECISION = "no act and no outcome, so there is nothing to decide"
 DRAFTED, IN_REVIEW = "acts that await approval", "possible personal data, awaits review"
 TWICE, NAMED = "a second chat with this id", "its id contains a personal value: give it another one"
+Charts = dict[str, Procedure]
 Asked = Callable[[str, Left], bool | None]
 """Answers whether a finding is personal data; None leaves the chat out."""
 
@@ -147,7 +148,7 @@ def _reviewed(
 
 
 def _write(
-    done: ImportedChats, chats: list[RealChat], known: Vocabulary, charts: dict[str, Procedure], kept: set[str], title: str
+    done: ImportedChats, chats: list[RealChat], known: Vocabulary, charts: Charts, kept: set[str], title: str
 ) -> None:
     import pandas as pd
 
