@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...analysis.cell import ITEM, framed, grouped, interval
+from ...analysis.cell import ITEM, framed, interval
 from ...analysis.estimators.agreement import ONE_SIDED
 from ...analysis.estimators.estimate import TAILS, Estimate, generator
 from ...analysis.estimators.intervals import clustered_rate
+from ...analysis.facets import scores_of
 from ...cases.load import store_name
 from .decisions import AS_WRITTEN
-from .store import PREFIX
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -27,6 +27,8 @@ SHARES = ("human_acts", "human_values", "procedure", "handover")
 RESAMPLES = 2_000
 SHOWN = 5
 """Maximum number of cases that a row names."""
+SIZE = ("case_id", "size")
+"""The number of rows of a group, in the words of pandas."""
 
 
 def chat_decisions(results: Results) -> pd.DataFrame:
@@ -39,16 +41,12 @@ def chat_decisions(results: Results) -> pd.DataFrame:
         score: chat, acts and human (labels of what each did), human_acts, human_values, procedure, handover,
         human_follows (True, False or None), parting, weak, not_on_record. Trials without a score are left out.
     """
-    conversations, rows = results.conversations, list[Any]()
-    entries = dict(zip(conversations["run_id"], conversations["entry"], strict=True))
-    for run in results.runs:
-        store = store_name(run.manifest)
-        scores = run.scores() if store.startswith(PREFIX) else {}
-        for case_id, trial, digest, _ in run.conversations() if scores else ():
-            score = scores.get(digest, {})
-            if score.get("scored") and (parts := score.get("decision")):
-                head = (run.run_id, case_id, trial, entries.get(run.run_id), store, score["intent"])
-                rows.append((*head, *(parts[name] for name in PARTS.split())))
+    made, rows = results.conversations, list[Any]()
+    stores = {run.run_id: store_name(run.manifest) for run in results.runs}
+    for c, score in zip(made.itertuples(index=False), scores_of(made, results.runs), strict=True):
+        if score.get("scored") and (parts := score.get("decision")):
+            head = (c.run_id, c.case_id, c.trial, c.entry, stores[c.run_id], c.intent)
+            rows.append((*head, *(parts[name] for name in PARTS.split())))
     return framed(rows, f"{' '.join(ITEM)} entry store intent {PARTS}")
 
 
@@ -100,14 +98,11 @@ def partings(results: Results | pd.DataFrame) -> pd.DataFrame:
         share (of the store's decisions with a procedure), chats, cases (the first few).
     """
     made = _made(results).drop_duplicates(["store", "case_id"]).dropna(subset=["parting"])
-    sizes = made.groupby("store").size()
+    made = made.assign(whole=made.groupby("store")["store"].transform("size"))
     apart = made[made["parting"] != AS_WRITTEN].rename(columns={"parting": "kind"})
-
-    def row(own: pd.DataFrame) -> dict[str, Any]:
-        share = len(own) / sizes[own["store"].iloc[0]]
-        return {"topic": ", ".join(sorted(set(own["intent"]))), "decisions": len(own), "share": share}
-
-    return _counted(apart, "store kind human", "topic decisions share", row, "decisions")
+    topic = ("intent", lambda intents: ", ".join(sorted(set(intents))))
+    share = ("whole", lambda whole: len(whole) / whole.max())
+    return _counted(apart, "store kind human", "decisions", topic=topic, decisions=SIZE, share=share)
 
 
 def chat_differences(results: Results | pd.DataFrame) -> pd.DataFrame:
@@ -120,12 +115,9 @@ def chat_differences(results: Results | pd.DataFrame) -> pd.DataFrame:
         follow it), chats, cases (the first few).
     """
     made = _made(results)
-
-    def row(own: pd.DataFrame) -> dict[str, Any]:
-        return {"trials": len(own), "procedure": own["procedure"].dropna().astype(float).mean()}
-
     differ = made[made["human_acts"].eq(False) & ~made["weak"].astype(bool)]
-    return _counted(differ, "store entry human acts", "trials procedure", row, "trials")
+    follows = ("procedure", lambda follows: follows.dropna().astype(float).mean())
+    return _counted(differ, "store entry human acts", "trials", trials=SIZE, procedure=follows)
 
 
 def beyond_chance(first: Iterable[Any], second: Iterable[Any], clusters: Iterable[Any]) -> Estimate:
@@ -168,16 +160,15 @@ def _made(results: Any) -> pd.DataFrame:
     return chat_decisions(results) if hasattr(results, "runs") else results
 
 
-def _counted(
-    made: pd.DataFrame, by: str, columns: str, row: Callable[[pd.DataFrame], dict[str, Any]], count: str
-) -> pd.DataFrame:
-    """Return a row for each group: what `row` returns for it, its chats and its first cases."""
+def _counted(made: pd.DataFrame, by: str, count: str, **more: Any) -> pd.DataFrame:
+    """Return a row for each group, by falling `count`: `more` columns, its chats and its first cases."""
 
-    def with_cases(own: pd.DataFrame) -> dict[str, Any]:
-        cases = own["case_id"].unique()
-        more = f" and {len(cases) - SHOWN} more" if len(cases) > SHOWN else ""
-        return row(own) | {"chats": own["chat"].nunique(), "cases": ", ".join(cases[:SHOWN]) + more}
+    def first(cases: pd.Series) -> str:
+        every = cases.unique()
+        others = f" and {len(every) - SHOWN} more" if len(every) > SHOWN else ""
+        return ", ".join(every[:SHOWN]) + others
 
-    table = grouped(made, with_cases, f"{columns} chats cases", by, sort=True)
+    more |= {"chats": ("chat", "nunique"), "cases": ("case_id", first)}
+    table = made.groupby(by.split(), as_index=False).agg(**more)
     order = [*by.split()[:2], count]
     return table.sort_values(order, ascending=[True, True, False], kind="stable", ignore_index=True)
