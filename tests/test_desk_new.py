@@ -8,6 +8,8 @@ import pytest
 from benchmark_lib import load_cases, load_store
 from benchmark_lib.cli import main
 from benchmark_lib.project import DATA
+from benchmark_lib.records import Message, ToolCall
+from benchmark_lib.store.rules import Before
 
 DAY_57 = "Good evening, the Night Train was a gift that I never opened.\nCan it go back to you?\n\n"
 
@@ -562,3 +564,16 @@ def test_the_ticket_in_the_docs_is_a_sound_one(desk, capsys):
     (desk / "cases" / "more.yaml").write_text(page.partition("```yaml\n")[2].partition("```")[0])
     assert main(["desk", "check", "puzzles"]) == 0, capsys.readouterr().out
     assert load_cases(load_store(desk), "late_4")[0].bucket == "adversarial"
+
+
+def test_who_owns_an_acts_row_is_read_in_the_acts_table_whatever_rows_its_arguments_name(desk):
+    sets = "    sets: {status: \"'return open'\"}"
+    shop = "    arguments: {shop_id: {about: The shop that it goes to.}}"
+    tables = ("\n  orders: {", "\n  shops: {key: shop_id}\n  orders: {")
+    edited(desk / "desk.yaml", tables, (sets, f"{sets}\n{shop}"))
+    (desk / "shops.csv").write_text("shop_id,email,name\nS-1,shop@example.org,The Shop\n")
+    store = load_store(desk)
+    call = ToolCall(1, 0, "start_return", {"order_id": "P-1001", "shop_id": "S-1"}, None, None, True)
+    mail = [Message(1, "customer", "Please take P-1001 back.")]
+    owner, shop = (Before([], [], mail, sender=sender) for sender in ("ines.moreau@example.org", "shop@example.org"))
+    assert [store.rules["identity"](call, before, store, {}) for before in (owner, shop)] == [True, False]

@@ -201,8 +201,8 @@ class DeskFile(Part):
         return {(act, name): rule for act, declared in self.acts.items() for name, rule in declared.rules.items()}
 
     def on(self, act: str) -> str:
-        """Return the table that an act changes; without an act, the subject's table."""
-        return (act and self.acts[act].table) or self.subject
+        """Return the table that an act changes; without such an act, the subject's table."""
+        return (self.acts[act].table if act in self.acts else "") or self.subject
 
     def key_of(self, act: str) -> str:
         """Return the key column of the table that an act changes."""

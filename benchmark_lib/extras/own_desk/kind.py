@@ -154,8 +154,13 @@ def _rules(desk: DeskFile, ways: list[str]) -> dict[str, Any]:
     return rules
 
 
+def _called(desk: DeskFile, tool: str, arguments: Row, store: Any) -> Row | None:
+    """Return the row that a call of an act names; None if there is no such row."""
+    return joined_in(store, desk.on(tool), arguments.get(desk.key_of(tool)), desk)
+
+
 def _keeps(desk: DeskFile, act: str, rule: str, call: ToolCall, before: Before, store: Any, terms: Row) -> bool | None:
-    row = joined_in(store, desk.on(act), call.named.get(desk.key_of(act)), desk)
+    row = _called(desk, act, call.named, store)
     if row is None:
         return None
     knows = {slot: next(iter(before.gave(slot)), "") for slot in desk.questions}
@@ -164,9 +169,13 @@ def _keeps(desk: DeskFile, act: str, rule: str, call: ToolCall, before: Before, 
 
 
 def _identified(desk: DeskFile, call: ToolCall, before: Before, store: Any, terms: Row) -> bool | None:
-    rows = _owners(desk, call, store)
-    proved = (all(_proved(desk, column, row, before) for column in way) for way in desk.ways for row in rows)
-    return any(proved) if rows else None
+    called, key = _called(desk, call.name, call.named, store), desk.key_of(call.name)
+    if called is None:
+        return None
+    every = store.tables[desk.subject] if desk.on(call.name) != desk.subject else ()
+    others = (joined_in(store, desk.subject, one, desk) or {} for one in every)
+    rows = [row for row in others if row.get(key) == called[key]] or [called]  # a row of the subject shows its owner
+    return any(all(_proved(desk, column, row, before) for column in way) for way in desk.ways for row in rows)
 
 
 def _proved(desk: DeskFile, column: str, row: Row, before: Before) -> bool:
@@ -176,17 +185,6 @@ def _proved(desk: DeskFile, column: str, row: Row, before: Before) -> bool:
         return bool(value)
     said = fold("\n".join(kept(m.text) for m in before.messages if m.side == "customer"))
     return re.search(rf"(?<![\w.+-]){re.escape(fold(value))}(?![\w-]|\.\w)", said) is not None
-
-
-def _owners(desk: DeskFile, call: ToolCall, store: Any) -> list[Row]:
-    """Return the rows that prove who owns the called row: the subject's, or the row itself."""
-    for name, key in ((name, table.key) for name, table in desk.tables.items() if table.key in call.named):
-        keys = [call.named[key]] if name == desk.subject else [*store.tables[desk.subject]]
-        every = (joined_in(store, desk.subject, one, desk) for one in keys)
-        own = [row for row in every if row and row.get(key) == call.named[key]]
-        called = joined_in(store, name, call.named[key], desk)
-        return own or ([called] if called else [])
-    return []
 
 
 def _usual_ledger(desk: DeskFile, case: Row, names: Row) -> Row:
@@ -225,8 +223,7 @@ def _named_in(desk: DeskFile, text: str, arguments: Row, store: Any) -> tuple[se
 
 
 def _described(desk: DeskFile, arguments: Row, tool: str, store: Any) -> dict[str, str]:
-    table = desk.on(tool if tool in desk.acts else "")
-    row = joined_in(store, table, arguments.get(desk.tables[table].key), desk) or {}
+    row = _called(desk, tool, arguments, store) or {}
     return {column: str(value) for column, value in row.items() if value is not None and column not in arguments}
 
 
