@@ -11,8 +11,8 @@ from types import SimpleNamespace
 from typing import Any
 
 import orjson
-import pandas as pd
 
+from ...analysis.cell import framed
 from ...cli.codes import FINISHED, RESUMABLE, note
 from ...cli.options import ENDPOINT
 from ...commands import command
@@ -40,7 +40,7 @@ ARGUMENTS: dict[str, Any] = {
 }
 RULES, INTENTS, LEFT_OUT = "rules.csv", "intents.csv", "left_out.csv"
 CALLS = ".draft_calls.jsonl"
-OUT = ["what", "id", "gate", "why"]
+OUT = "what id gate why"
 PROPOSAL, SECTION = "proposal", "section"
 
 
@@ -70,15 +70,15 @@ def _go_on(folder: Path, sections: list[Section], buyer: Buyer | None, options: 
         if {path.name for path in folder.iterdir()} - {CALLS}:
             raise refusal("no_draft", folder=folder)
         rows, out = _proposed(sections, buyer)
-        _save(paths[LEFT_OUT], out, OUT)
-        _save(paths[RULES], rows, [*wording()["rule"]])
+        write_csv(framed(out, OUT), paths[LEFT_OUT])
+        write_csv(framed(rows, " ".join(wording()["rule"])), paths[RULES])
         unread = sum(what == SECTION for what, *_ in out)
         counts = {"rules": len(rows), "sections": len(sections), "out": len(out) - unread}
         print(_printed("rules", path=paths[RULES], simply=unread if buyer else len(sections), **counts))
     rules = _accepted(paths[RULES])
     if rules and options.tickets and not paths[INTENTS].is_file():
         rows, counts = intents_of(Path(options.tickets))
-        _save(paths[INTENTS], rows, COLUMNS)
+        write_csv(framed(rows, " ".join(COLUMNS)), paths[INTENTS])
         print(_printed("tickets", path=paths[INTENTS], intents=len(rows), **counts))
     intents = _accepted(paths[INTENTS]) if rules and paths[INTENTS].is_file() else []
     if not rules or intents is None:
@@ -90,7 +90,7 @@ def _go_on(folder: Path, sections: list[Section], buyer: Buyer | None, options: 
     target = write_made(folder, files, folder / "proposed", numbers=made.numbers)
     before = table_of(paths[LEFT_OUT]) if paths[LEFT_OUT].is_file() else []
     out = [*(tuple(row.values()) for row in before if row["what"] in (PROPOSAL, SECTION)), *made.out]
-    _save(paths[LEFT_OUT], out, OUT)
+    write_csv(framed(out, OUT), paths[LEFT_OUT])
     gates = Counter(gate for what, _, gate, _ in out if what != SECTION)
     listed = ", ".join(f"{gate} {number}" for gate, number in gates.most_common()) or "nothing"
     made_up = {"acts": len(made.acts), "numbers": len(made.numbers), "cases": len(made.cases)}
@@ -121,10 +121,6 @@ def _proposed(sections: list[Section], buyer: Buyer | None) -> tuple[list[Row], 
 
 def _printed(name: str, **words: Any) -> str:
     return str(wording()["printed"][name].format(**words))
-
-
-def _save(path: Path, rows: list[Any], columns: list[str]) -> None:
-    write_csv(pd.DataFrame(rows, columns=columns, dtype=object), path)
 
 
 def _accepted(path: Path) -> list[dict[str, str]] | None:
