@@ -16,7 +16,7 @@ from ...store import FolderStore
 from ...textfiles import as_yaml, read_text, render
 from .check_command import folder_of
 from .compiled import Situation, thin
-from .desk_file import DeskFile, Row, read_desk, refusal, texts, without_empty
+from .desk_file import DeskFile, Row, read_desk, refusal, says, texts, without_empty
 
 ARGUMENTS = {
     "FOLDER": "the folder of the desk, or its name under desks/",
@@ -62,14 +62,13 @@ def _shown(raw: Row, store: Any, desk: DeskFile, path: Path) -> str:
 
 
 def _asked_for(desk: DeskFile, store: Any, email: str) -> Row:
-    said = texts("says.yaml")
     if not email:
-        print(said["ask_email"], file=sys.stderr)
+        print(says("ask_email"), file=sys.stderr)
         email = "\n".join(iter(_line, ""))
     row = _asked(f"Which {desk.key}?", [*store.tables[desk.subject]])
     for number, (name, one) in enumerate(desk.intents.items(), 1):
         print(f"  {number} {name}: {one.description}", file=sys.stderr)
-    intent = _asked(said["ask_intent"], [*desk.intents])
+    intent = _asked(says("ask_intent"), [*desk.intents])
     wish = desk.intents[intent]
     values, knows = Row(), dict[str, str]()
     act = desk.acts.get("" if wish.queue else wish.act)
@@ -79,7 +78,7 @@ def _asked_for(desk: DeskFile, store: Any, email: str) -> Row:
     for name in desk.needed(wish.act) if act else ():
         ask = f"{desk.questions[name].ask} (empty: {wish.knows.get(name)})"
         knows[name] = _asked(ask, optional=name in wish.knows)
-    say = _asked(said["ask_more"], optional=True)
+    say = _asked(says("ask_more"), optional=True)
     asked = {"intent": intent, "row": row, "email": email, "must_say": [one.strip() for one in say.split("|") if one]}
     given = {part: {n: v for n, v in own.items() if v != ""} for part, own in (("knows", knows), ("values", values))}
     return without_empty(asked | given)

@@ -40,9 +40,14 @@ def texts(file: str) -> dict[str, Any]:
     return loaded
 
 
+def says(sentence: str, /, **words: Any) -> str:
+    """Return a sentence of ``says.yaml``."""
+    return str(texts("says.yaml")[sentence].format(**words))
+
+
 def refusal(sentence: str, /, **words: Any) -> BadInput:
     """Return the error with a sentence of ``says.yaml``."""
-    return BadInput(texts("says.yaml")[sentence].format(**words))
+    return BadInput(says(sentence, **words))
 
 
 def name_of(text: object) -> str:
@@ -227,16 +232,16 @@ class DeskFile(Part):
     def _names_exist(self) -> Self:
         named: list[tuple[str, str, Any]] = [("subject", self.subject, self.tables)]
         named += [(f"acts.{name}.table", act.table, self.tables) for name, act in self.acts.items()]
-        wrong, said = [], texts("says.yaml")
+        wrong = []
         for name, intent in self.intents.items():
             where = f"intents.{name}"
             named += [(f"{where}.act", intent.act, self.acts), (f"{where}.refuse", intent.refuse, self.refusals)]
             named += [(f"{where}.knows", slot, self.questions) for slot in intent.knows]
             if not (intent.act or intent.tell or intent.must_say or intent.queue or intent.refuse):
-                wrong.append(f"{where}: {said['idle']}")
+                wrong.append(f"{where}: {says('idle')}")
         for where, one, known in named:
             if one and one not in known:
-                wrong.append(f"{where}: {said['unnamed'].format(one=one, names=', '.join(known) or 'none')}")
+                wrong.append(f"{where}: {says('unnamed', one=one, names=', '.join(known) or 'none')}")
         if wrong:
             raise ValueError("\n".join(wrong))
         return self

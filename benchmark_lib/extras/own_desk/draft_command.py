@@ -24,7 +24,7 @@ from ...project import folder_made, write_csv, writing
 from ...records import content_hash
 from ...scoring.written import cost_in_words
 from ...textfiles import yes_or_no
-from .desk_file import BASE, refusal, write_made
+from .desk_file import BASE, refusal, says, write_made
 from .documents import Row, Section, checked, proposed, read_simply, sections_of, table_of, wording
 from .draft_desk import Drafted, sound
 from .tickets import COLUMNS, intents_of
@@ -56,11 +56,11 @@ def execute(options: argparse.Namespace) -> int:
         try:
             _go_on(folder, sections, buyer, options)
         except EndpointError as error:
-            note(_printed("fault", error=error))
+            note(says("fault", error=error))
             code = RESUMABLE
     if buyer:
         calls, cost = len(buyer.costs), sum(cost or 0 for cost in buyer.costs)
-        print(_printed("calls", calls=calls, cost=cost_in_words(cost, calls, buyer.costs.count(None))))
+        print(says("calls", calls=calls, cost=cost_in_words(cost, calls, buyer.costs.count(None))))
     return code
 
 
@@ -74,12 +74,12 @@ def _go_on(folder: Path, sections: list[Section], buyer: Buyer | None, options: 
         write_csv(framed(rows, " ".join(wording()["rule"])), paths[RULES])
         unread = sum(what == SECTION for what, *_ in out)
         counts = {"rules": len(rows), "sections": len(sections), "out": len(out) - unread}
-        print(_printed("rules", path=paths[RULES], simply=unread if buyer else len(sections), **counts))
+        print(says("rules", path=paths[RULES], simply=unread if buyer else len(sections), **counts))
     rules = _accepted(paths[RULES])
     if rules and options.tickets and not paths[INTENTS].is_file():
         rows, counts = intents_of(Path(options.tickets))
         write_csv(framed(rows, " ".join(COLUMNS)), paths[INTENTS])
-        print(_printed("tickets", path=paths[INTENTS], intents=len(rows), **counts))
+        print(says("tickets", path=paths[INTENTS], intents=len(rows), **counts))
     intents = _accepted(paths[INTENTS]) if rules and paths[INTENTS].is_file() else []
     if not rules or intents is None:
         return
@@ -94,7 +94,7 @@ def _go_on(folder: Path, sections: list[Section], buyer: Buyer | None, options: 
     gates = Counter(gate for what, _, gate, _ in out if what != SECTION)
     listed = ", ".join(f"{gate} {number}" for gate, number in gates.most_common()) or "nothing"
     made_up = {"acts": len(made.acts), "numbers": len(made.numbers), "cases": len(made.cases)}
-    print(_printed("desk", target=target, path=paths[LEFT_OUT], out=gates.total(), listed=listed, **made_up))
+    print(says("desk", target=target, path=paths[LEFT_OUT], out=gates.total(), listed=listed, **made_up))
     if made.cases:
         print("next:", command("audit", "--store", target), command("run", "MODEL", "--store", target), sep="\n  ")
 
@@ -119,10 +119,6 @@ def _proposed(sections: list[Section], buyer: Buyer | None) -> tuple[list[Row], 
     return [*rows.values()], out
 
 
-def _printed(name: str, **words: Any) -> str:
-    return str(wording()["printed"][name].format(**words))
-
-
 def _accepted(path: Path) -> list[dict[str, str]] | None:
     """Return a table's accepted rows; if there are none, print the next step and return None."""
     rows = table_of(path)
@@ -130,7 +126,7 @@ def _accepted(path: Path) -> list[dict[str, str]] | None:
         raise refusal("columns_lost", path=path)
     accepted = [row for row in rows if yes_or_no(row["accepted"]) or row["accepted"] in ("x", "X")]
     if not accepted:
-        print(_printed("next", path=path))
+        print(says("next", path=path))
     return accepted or None
 
 

@@ -11,7 +11,7 @@ from ...commands import command
 from ...project import DATA, writing
 from ...textfiles import read_text, read_yaml
 from .check_command import DESKS, folder_of
-from .desk_file import BASE, DECLARED, STORE, refusal, texts
+from .desk_file import BASE, DECLARED, STORE, refusal, says
 
 ARGUMENTS = {
     "NAME": "the name of the desk, such as puzzles, or the path of its new folder, which ends with the name",
@@ -44,7 +44,7 @@ def execute(options: argparse.Namespace) -> int:
         store.write_text("\n".join([f"name: {name}", f"title: {title}", *own]), encoding="utf-8")
         if readme.is_file():
             readme.write_text(read_text(readme).replace("FOLDER", str(folder)), encoding="utf-8")
-    print(texts("says.yaml")["made"].format(folder=folder))
+    print(says("made", folder=folder))
     for words in (("desk", "check"), ("desk", "add-case"), ("run", "scripted:oracle", "--store")):
         print(f"  {command(*words, folder)}")
     return FINISHED
