@@ -149,8 +149,8 @@ def chat_score(c: Conversation, case: Case, one: Decision) -> dict[str, Any]:
     also requires equal values in acts that the human made as well, because the procedure names no values.
 
     ``success`` is agreement with the procedure where it names a next act, and otherwise with the human's acts and
-    values; for a weak case, agreement on the handover. ``resolved`` is the same where nobody hands over, so that boards
-    and comparisons can read it. ``decision`` holds the parts.
+    values; for a weak case, agreement on the handover. ``resolved`` is the same where nobody hands over.
+    ``decision`` holds the parts.
     """
     live = [t for t in c.tool_calls if t.turn >= one.turn and t.side == "agent"]
     first = [t for t in live if t.turn == one.turn]
@@ -158,7 +158,8 @@ def chat_score(c: Conversation, case: Case, one: Decision) -> dict[str, Any]:
     acts = [did for did in made if did.name in theirs or one.known.kind(did.name) != "read"]
     both = [(a, [entered(d.values) for d in one.human if d.name == a.name and d.values]) for a in acts]
     same = [entered(a.values) in alike for a, alike in both if alike]
-    values, equal = all(same) if same else None, {did.name for did in acts} == theirs
+    values = all(same) if same else None
+    equal = {did.name for did in acts} == theirs
     handed = any(t.name == HAND_OVER and not t.error for t in first)
     human, follows = one.against_procedure(one.human), FOLLOWS[one.against_procedure(made)]
     follows = follows and values is not False

@@ -33,5 +33,5 @@ def chat_truths(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "pa
     name_rows(ax, [short_name(entry) for entry in table["entry"]])
     ax.set(xlim=(-3, 103))
     ax.invert_yaxis()
-    about = dict(decisions=int(table["decisions"].max()), chats=int(table["chats"].max()))
+    about = {name: int(table[name].max()) for name in ("decisions", "chats")}
     return describe(ax, "chat_truths", rows=len(table), handles=handles, **about)

@@ -40,7 +40,7 @@ def read_chats(files: Iterable[str | Path], form: str, known: Vocabulary) -> Ite
             try:
                 yield place, _chat(in_our_form(raw, known), known)
             except BadInput as error:
-                yield place, str(error).partition(":")[0]  # why, without the rest, which may quote the chat
+                yield place, str(error).partition(":")[0]  # the rest may quote the chat
             except (LookupError, TypeError, ValueError, AttributeError, RecursionError):
                 yield place, f"not a chat in the format {form}"
 
@@ -60,8 +60,8 @@ def _chat(raw: Raw, known: Vocabulary) -> RealChat:
             side = SIDES[str(message.get("from") or message.get("role")).lower()]
             shown = known.of_line(text) if side == "agent" else None
             lines.append(ChatLine(side, "" if shown else text, shown))
-    handed, resolved = (outcome.get(name) for name in ("handed_over", "resolved"))
-    if any(one not in (None, True, False) for one in (handed, resolved)):
+    ends = [outcome.get(name) for name in ("handed_over", "resolved")]
+    if any(end not in (None, True, False) for end in ends):
         raise BadInput("an outcome that is neither true nor false")
     if len(lines) > MOST_LINES or any(len(line.text) > LONGEST for line in lines):
         raise BadInput(f"longer than {MOST_LINES} lines, or a line longer than {LONGEST:,} characters")
@@ -72,7 +72,7 @@ def _chat(raw: Raw, known: Vocabulary) -> RealChat:
     named = str(raw.get("procedure") or "")
     about = {"topic": str(raw.get("topic") or named or "chats")}
     about |= {"domain": str(raw["domain"])} if "domain" in raw else {}
-    return RealChat(str(raw["id"]), lines, dict(raw.get("record") or {}), about, named, handed, resolved)
+    return RealChat(str(raw["id"]), lines, dict(raw.get("record") or {}), about, named, *ends)
 
 
 def _lines(text: str, path: Path, form: str) -> Iterator[bytes]:
@@ -94,7 +94,6 @@ def _documents(text: str, path: Path, form: str) -> list[Any]:
 
 
 def _rows(text: str, path: Path, form: str) -> Iterator[list[Raw]]:
-    """Yield the rows of each chat of a CSV file."""
     import pandas as pd
 
     try:
@@ -196,4 +195,4 @@ FORMATS: dict[str, tuple[Callable[..., Iterable[Any]], Callable[[Any, Vocabulary
     "csv": (_rows, _csv),
     "log": (_lines, _log),
 }
-"""For each format, a function that splits a file's text into raw chats, and one that puts a raw chat into our form."""
+"""For each format, a function that splits a text into raw chats, and one that puts such a chat into our form."""

@@ -118,8 +118,8 @@ def import_chats(
             done.left_out[place] = DRAFTED
         elif not decisions(chat, known, None):
             done.left_out[place] = NO_DECISION
-        elif clean := _reviewed(place, chat, scrubber, ask, kept, done):
-            written.append(clean)
+        else:
+            written += _reviewed(place, chat, scrubber, ask, kept, done)
     done.net, done.chats = scrubber.net, len(written)
     done.decisions = sum(len(decisions(chat, known, None)) for chat in written)
     if wanted and not written and not done.left_out:
@@ -130,12 +130,13 @@ def import_chats(
 
 def _reviewed(
     place: str, chat: RealChat, scrubber: Scrubber, ask: Asked | None, kept: set[str], done: ImportedChats
-) -> RealChat | None:
-    """Return a chat without personal data, as far as a person decides; None if it is left out."""
+) -> list[RealChat]:
+    """Return the chat without personal data, as far as a person decides, or nothing."""
     clean = scrubber.chat(chat)
     while clean.left and ask and (answer := ask(place, clean.left[0])) is not None:
         scrubber.learn(clean.left[0].text, personal=answer)
-        kept |= set() if answer else {clean.left[0].text}
+        if not answer:
+            kept.add(clean.left[0].text)
         clean = scrubber.chat(chat)
     if clean.chat.id != chat.id:
         done.left_out[place] = NAMED
@@ -143,8 +144,8 @@ def _reviewed(
         done.left_out[place], done.review[place] = IN_REVIEW, clean.left
     else:
         done.counts += clean.counts
-        return clean.chat  # type: ignore[no-any-return]
-    return None
+        return [clean.chat]
+    return []
 
 
 def _write(

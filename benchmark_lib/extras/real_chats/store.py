@@ -21,7 +21,7 @@ from ...store.kinds import ForeignStore
 from ...textfiles import front_matter, read_yaml, render
 from . import speakers
 from .acts import HAND_OVER, SEND_REPLY, Vocabulary, read_procedures
-from .chat import Did, entered, read_written
+from .chat import entered, read_written
 from .decisions import NOT_ON_RECORD, ON, Decision, answer_to, chat_score, decisions
 
 PREFIX, KIND = "chats:", "chats"
@@ -41,7 +41,7 @@ class ChatDesk(Desk):
     def __init__(self, store: Any, decision: Decision):
         super().__init__(store)
         self._decision = decision
-        self._left: dict[int, list[Did]] = {n: list(e.acts) for n, e in enumerate(decision.before, 1)}
+        self._left = {n: list(e.acts) for n, e in enumerate(decision.before, 1)}
 
     def call(self, name: str, arguments: dict[str, Any] | str, side: str = "agent") -> ToolCall:
         """Record a call; if the human made it in the same exchange, answer from the record."""

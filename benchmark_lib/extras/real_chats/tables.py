@@ -27,8 +27,6 @@ SHARES = ("human_acts", "human_values", "procedure", "handover")
 RESAMPLES = 2_000
 SHOWN = 5
 """Maximum number of cases that a row names."""
-SIZE = ("case_id", "size")
-"""The number of rows of a group, in the words of pandas."""
 
 
 def chat_decisions(results: Results) -> pd.DataFrame:
@@ -72,10 +70,9 @@ def chat_agreement(results: Results | pd.DataFrame) -> pd.DataFrame:
             row = {"store": store, "entry": entry, "chats": once["chat"].nunique(), "decisions": len(once)}
             row["weak"] = int(once["weak"].sum())
             for name in ("procedure",) if own is humans else SHARES:
-                known = own.dropna(subset=[name])
-                known = known.assign(value=known[name].astype(float))
-                by_case = known.groupby("case_id").agg({"value": "mean", "chat": "first"})
-                share = clustered_rate(by_case["value"], by_case["chat"])
+                known = own.dropna(subset=[name]).astype({name: float})
+                by_case = known.groupby("case_id").agg({name: "mean", "chat": "first"})
+                share = clustered_rate(by_case[name], by_case["chat"])
                 row |= interval(share, name, f"{name}_") | {f"{name}_n": len(by_case)}
             if own is not humans:
                 known = own[~own["weak"].astype(bool)]
@@ -102,7 +99,7 @@ def partings(results: Results | pd.DataFrame) -> pd.DataFrame:
     apart = made[made["parting"] != AS_WRITTEN].rename(columns={"parting": "kind"})
     topic = ("intent", lambda intents: ", ".join(sorted(set(intents))))
     share = ("whole", lambda whole: len(whole) / whole.max())
-    return _counted(apart, "store kind human", "decisions", topic=topic, decisions=SIZE, share=share)
+    return _counted(apart, "store kind human", "decisions", topic=topic, decisions=("chat", "size"), share=share)
 
 
 def chat_differences(results: Results | pd.DataFrame) -> pd.DataFrame:
@@ -117,7 +114,7 @@ def chat_differences(results: Results | pd.DataFrame) -> pd.DataFrame:
     made = _made(results)
     differ = made[made["human_acts"].eq(False) & ~made["weak"].astype(bool)]
     follows = ("procedure", lambda follows: follows.dropna().astype(float).mean())
-    return _counted(differ, "store entry human acts", "trials", trials=SIZE, procedure=follows)
+    return _counted(differ, "store entry human acts", "trials", trials=("chat", "size"), procedure=follows)
 
 
 def beyond_chance(first: Iterable[Any], second: Iterable[Any], clusters: Iterable[Any]) -> Estimate:
@@ -161,12 +158,12 @@ def _made(results: Any) -> pd.DataFrame:
 
 
 def _counted(made: pd.DataFrame, by: str, count: str, **more: Any) -> pd.DataFrame:
-    """Return a row for each group, by falling `count`: `more` columns, its chats and its first cases."""
+    """Return a row for each group, sorted by `count`: `more` columns, chats and first cases."""
 
     def first(cases: pd.Series) -> str:
-        every = cases.unique()
-        others = f" and {len(every) - SHOWN} more" if len(every) > SHOWN else ""
-        return ", ".join(every[:SHOWN]) + others
+        ids = cases.unique()
+        others = f" and {len(ids) - SHOWN} more" if len(ids) > SHOWN else ""
+        return ", ".join(ids[:SHOWN]) + others
 
     more |= {"chats": ("chat", "nunique"), "cases": ("case_id", first)}
     table = made.groupby(by.split(), as_index=False).agg(**more)
