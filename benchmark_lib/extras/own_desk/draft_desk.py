@@ -80,7 +80,7 @@ class Drafted:
             filled = {"lacks": lacks, "mend": sort["needs"].get(lacks), "other": "".join(same[:1])}
             return self._leave_out("rule", rule["id"], gate, why, fitting=" or ".join(sort["tests"]), **filled, **rule)
         act = words_of(rule["act"])
-        asked = _pairs(rule["ask"], words_of(rule["act"]))
+        asked = _pairs(rule["ask"], act)
         own = _pairs(re.sub(LINK, r"\1", rule["quotation"]), f"{act} {rule['ask']}") or asked
         cents = rule["unit"] == "cents"
         written = known["written"]["cents" if cents else "other"].format(name=name)

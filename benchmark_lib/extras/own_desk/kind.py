@@ -155,7 +155,7 @@ def _rules(desk: DeskFile, ways: list[str]) -> dict[str, Any]:
 
 
 def _called(desk: DeskFile, tool: str, arguments: Row, store: Any) -> Row | None:
-    """Return the row that a call of an act names; None if there is no such row."""
+    """Return the row that a call of an act names, if there is one."""
     return joined_in(store, desk.on(tool), arguments.get(desk.key_of(tool)), desk)
 
 
@@ -173,8 +173,8 @@ def _identified(desk: DeskFile, call: ToolCall, before: Before, store: Any, term
     if called is None:
         return None
     every = store.tables[desk.subject] if desk.on(call.name) != desk.subject else ()
-    others = (joined_in(store, desk.subject, one, desk) or {} for one in every)
-    rows = [row for row in others if row.get(key) == called[key]] or [called]  # a row of the subject shows its owner
+    owners = (joined_in(store, desk.subject, one, desk) or {} for one in every)
+    rows = [row for row in owners if row.get(key) == called[key]] or [called]
     return any(all(_proved(desk, column, row, before) for column in way) for way in desk.ways for row in rows)
 
 
