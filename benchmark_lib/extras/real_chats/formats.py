@@ -195,4 +195,4 @@ FORMATS: dict[str, tuple[Callable[..., Iterable[Any]], Callable[[Any, Vocabulary
     "csv": (_rows, _csv),
     "log": (_lines, _log),
 }
-"""For each format, a function that splits a text into raw chats, and one that puts such a chat into our form."""
+"""For each format, a function that splits a text into raw chats, and one that puts a chat into our form."""
