@@ -14,7 +14,7 @@ from ...errors import BadInput
 from ...records import ENDINGS, Conversation, Fault, Usage
 from ...scoring.columns import Score, names_of
 from ...textfiles import yes_or_no
-from .chats import FlatChat, Imported, named_few, score_read
+from .chats import FlatChat, Imported, named_few
 
 ZSTD = 93
 """Zip method number of the compression that present versions of Inspect use."""
@@ -157,7 +157,9 @@ def _resolved(value: Any, attached: dict[str, str]) -> Any:
 def _row(
     sample: dict[str, Any], header: dict[str, Any], model: str, domain: str, ours: bool
 ) -> tuple[Conversation, dict[str, Any]]:
-    talk = FlatChat()
+    spoke = ((header.get("eval") or {}).get("metadata") or {}).get("customer") if ours else None
+    customer = str(spoke["value"]) if isinstance(spoke, dict) else "unknown"
+    talk = FlatChat(str(sample.get("id")), int(sample.get("epoch") or 1), model, customer)
     for message in sample.get("messages") or ():
         _read_message(talk, message)
     about = sample.get("metadata") or {}
@@ -172,20 +174,17 @@ def _row(
         ended_by = ending
     else:
         ended_by = "turn_limit" if limit else "closed_by_agent"
-    spoke = ((header.get("eval") or {}).get("metadata") or {}).get("customer") if ours else None
-    customer = str(spoke["value"]) if isinstance(spoke, dict) else "unknown"
-    usage = _usages(sample.get("model_usage") or {}, (header.get("eval") or {}).get("model"), customer, talk)
-    epoch = int(sample.get("epoch") or 1)
-    record = talk.record(str(sample.get("id")), epoch, (model, customer), ended_by, faults, usage)
+    talk.record.ended_by, talk.record.faults = ended_by, faults
+    _add_usage(talk.record, sample.get("model_usage") or {}, (header.get("eval") or {}).get("model"))
     scores = sample.get("scores") or {}
     name = _headline(header, scores)
     reward = _number(scores[name].get("value")) if name in scores else None
-    score = score_read(record, talk, str(about.get("bucket") or domain), reward, f"Inspect's {name}")
+    score = talk.score(str(about.get("bucket") or domain), reward, f"Inspect's {name}")
     if ours:
         known = names_of(Score)
         score |= {n: given.get("value") for n, given in scores.items() if n in known}
         score |= {n: about[n] for n in ("bucket", "intent") if about.get(n) is not None}
-    return record, score
+    return talk.record, score
 
 
 def _read_message(talk: FlatChat, message: dict[str, Any]) -> None:
@@ -239,12 +238,10 @@ def _number(value: Any) -> float | None:
     return float(value) if isinstance(value, int | float) and isfinite(value) else None
 
 
-def _usages(used: dict[str, Any], agent: Any, customer: str, talk: FlatChat) -> dict[str, Usage]:
-    """Return tokens by side, where the models' names identify the sides."""
-    usages = {}
+def _add_usage(record: Conversation, used: dict[str, Any], agent: Any) -> None:
+    """Add tokens by side, where the models' names identify the sides."""
     for name, counts in used.items():
-        side = "agent" if name == agent else "customer" if name == customer else name
-        calls = sum(m.side == side for m in talk.messages) + (len(talk.calls) if side == "agent" else 0)
+        side = "agent" if name == agent else "customer" if name == record.customer else name
+        calls = sum(m.side == side for m in record.messages) + (len(record.tool_calls) if side == "agent" else 0)
         kept = {ours: int(counts.get(theirs) or 0) for ours, theirs in TOKENS.items()}
-        usages[side] = Usage(**kept, calls=calls)
-    return usages
+        record.usage[side] = Usage(**kept, calls=calls)

@@ -13,7 +13,7 @@ import orjson
 
 from ...errors import BadInput
 from ...records import Conversation, Fault, Usage
-from .chats import TOKENS, FlatChat, Imported, named_few, score_read
+from .chats import TOKENS, FlatChat, Imported, named_few
 
 TAU_BENCH_NAME = re.compile(
     r"^(?:tool-calling|act|react|few-shot)-(?P<model>.+)-\d+(?:\.\d+)?_range_-?\d+-+\d+_user-(?P<customer>.+)-[a-z]+_\d+$"
@@ -72,7 +72,8 @@ def read_tau_bench(entries: Any, path: Path, model: str | None, domain: str | No
 def _tau_bench_row(
     entry: dict[str, Any], model: str, customer: str, domain: str
 ) -> tuple[Conversation, dict[str, Any]]:
-    talk, info = FlatChat(), entry["info"] or {}
+    talk = FlatChat(f"{domain}_{entry['task_id']}", int(entry["trial"]) + 1, model, customer)
+    info = entry["info"] or {}
     for m in entry["traj"]:
         _read_chat_message(talk, m)
     faults = []
@@ -85,10 +86,8 @@ def _tau_bench_row(
         ended_by = "handed_over" if talk.transferred else "closed_by_agent"
     else:
         ended_by = TOKENS[talk.left]
-    faults += _out_of_scope(ended_by)
-    c = talk.record(f"{domain}_{entry['task_id']}", int(entry["trial"]) + 1, (model, customer), ended_by, faults)
-    score = score_read(c, talk, domain, entry["reward"], "DB+OUTPUT")
-    return c, score | {"customer_cost_usd": info.get("user_cost")}
+    talk.record.ended_by, talk.record.faults = ended_by, faults + _out_of_scope(ended_by)
+    return talk.record, talk.score(domain, entry["reward"], "DB+OUTPUT") | {"customer_cost_usd": info.get("user_cost")}
 
 
 def _read_chat_message(talk: FlatChat, m: dict[str, Any]) -> None:
@@ -98,7 +97,7 @@ def _read_chat_message(talk: FlatChat, m: dict[str, Any]) -> None:
     if role == "tool":
         talk.result(m.get("tool_call_id"), text)
     elif role == "user":
-        if talk.waits and words.startswith("API output: "):
+        if talk.waiting and words.startswith("API output: "):
             talk.result("", words.removeprefix("API output: "))
         else:
             talk.say("customer", text)
@@ -206,24 +205,24 @@ def _one_file(file: Path) -> dict[str, Any]:
 def _tau2_row(
     simulation: dict[str, Any], task: dict[str, Any], trial: int, model: str, customer: str, domain: str
 ) -> tuple[Conversation, dict[str, Any]]:
-    talk, messages = FlatChat(), simulation.get("messages") or []
+    talk = FlatChat(f"{domain}_{simulation['task_id']}", trial, model, customer)
+    messages = simulation.get("messages") or []
     for m in messages:
         _read_tau2_message(talk, m)
     ended_by, faults = _tau2_ending(simulation, talk)
     if not messages:
         faults.append(Fault("infrastructure", "no_text", "the file contains no messages from this conversation"))
-    case_id = f"{domain}_{simulation['task_id']}"
-    c = talk.record(case_id, trial, (model, customer), ended_by, faults, _tau2_usage(messages))
+    talk.record.ended_by, talk.record.faults, talk.record.usage = ended_by, faults, _tau2_usage(messages)
     reward = simulation.get("reward_info") or {}
     basis = reward.get("reward_basis") or (task.get("evaluation_criteria") or {}).get("reward_basis") or DEFAULT_BASIS
-    score = score_read(c, talk, domain, reward.get("reward"), "+".join(sorted(basis)))
+    score = talk.score(domain, reward.get("reward"), "+".join(sorted(basis)))
     if not messages:
         score |= dict.fromkeys(
             ("turns", "agent_messages", "agent_words", "empty_replies", "tool_calls", "failed_calls", "handed_over")
         )
     # A cost of 0 may also mean that the model has no price in tau2's list, so it counts as unknown here.
     costs = {"cost_usd": "agent_cost", "customer_cost_usd": "user_cost"}
-    return c, score | {ours: simulation.get(source) or None for ours, source in costs.items()}
+    return talk.record, score | {ours: simulation.get(source) or None for ours, source in costs.items()}
 
 
 def _read_tau2_message(talk: FlatChat, m: dict[str, Any]) -> None:

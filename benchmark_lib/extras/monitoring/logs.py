@@ -184,7 +184,7 @@ def as_time(value: Any) -> datetime | None:
 
 def _record(raw: dict[str, Any], name: str) -> Conversation:
     # Chat messages contain their calls; an exported record has a separate list of calls.
-    chat = FlatChat()
+    chat = FlatChat(name, 1, str(raw.get("model") or ""), "unknown")
     for message in raw["messages"]:
         if not isinstance(message, dict):
             raise BadInput("a message is not an object with role and content: correct it")
@@ -193,10 +193,10 @@ def _record(raw: dict[str, Any], name: str) -> Conversation:
         if not isinstance(call, dict) or not isinstance(call.get("name"), str):
             raise BadInput("a tool call has no name: add one")
         chat.call("", call["name"], call.get("arguments"))
-        logged, turn = chat.calls[-1], call.get("turn")
+        logged, turn = chat.record.tool_calls[-1], call.get("turn")
         logged.turn = turn if isinstance(turn, int) else chat.turn
         logged.result, logged.error = call.get("result"), "failed" if call.get("error") else None
-    return Conversation(name, 1, str(raw.get("model") or ""), "imported", "unknown", chat.messages, chat.calls)
+    return chat.record
 
 
 def _read(chat: FlatChat, message: dict[str, Any]) -> None:
