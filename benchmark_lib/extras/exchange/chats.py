@@ -1,5 +1,6 @@
 """Conversations as chat messages with tool calls, written and read."""
 
+from codecs import BOM_UTF8
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,6 +12,7 @@ from ...cases.hard import prompt_of
 from ...cases.load import cases_played, store_played
 from ...cases.operator_rules import prompt_with, rules_played
 from ...conversation.model_agent import as_letter
+from ...errors import BadInput
 from ...experiment.manifest import hashed
 from ...records import NOT_SCORED, Act, Conversation, Message, ToolCall, add_reasoning, as_text
 from ...runfile import RunFile
@@ -111,6 +113,14 @@ def write_chats(run: RunFile, path: Path) -> None:
 TOKENS = {"###STOP###": "resolved_by_customer", "###TRANSFER###": "handed_over", "###OUT-OF-SCOPE###": "customer_fault"}
 """Tokens with which the simulated customer ends a conversation, and the endings that they stand for."""
 TRANSFER = "transfer_to_human"
+
+
+def json_of(data: bytes, where: Any, mend: str = "use the original file") -> Any:
+    """Return the content of JSON; raise `BadInput` with advice for anything else."""
+    try:
+        return orjson.loads(data.removeprefix(BOM_UTF8))  # also on a line, since files may be joined
+    except orjson.JSONDecodeError as error:
+        raise BadInput(f"{where} is not JSON ({error}): {mend}") from None
 
 
 NAMED = 3

@@ -1,9 +1,9 @@
 """Convert other harnesses' records to run files for `load_results`, labelled ``imported``."""
 
+import os
 import sqlite3
 from codecs import BOM_UTF8
 from collections import Counter
-from contextlib import closing
 from dataclasses import astuple
 from pathlib import Path
 from typing import Any
@@ -15,12 +15,12 @@ from ...endpoint.prices import read_as
 from ...errors import BadInput
 from ...project import built_beside, require_absent, writing
 from ...records import ENDINGS, NOT_SCORED, Conversation, content_hash
-from ...runfile import RunFile, connect_to_write, create, without_line_ends
+from ...runfile import RunFile, create, without_line_ends, writing_rows
 from ...scoring.columns import Score, columns_of, names_of
 from ...textfiles import yes_or_no
-from .chats import Imported
+from .chats import Imported, json_of
 from .inspect_in import read_inspect
-from .tau_files import read_tau2, read_tau_bench, results_file
+from .tau_files import read_tau2, read_tau_bench
 
 FORMATS = ("tau-bench", "tau2", "inspect", "jsonl")
 SUFFIXES = {".eval": "inspect"}
@@ -59,21 +59,20 @@ def import_results(
     BadInput
         If the format differs, the file is damaged, or two records have the same case and trial; nothing is written.
     """
-    path, out = Path(path), Path(out)
-    format = format or ("tau2" if path.is_dir() and results_file(path).is_file() else SUFFIXES.get(path.suffix))
+    out = Path(out)
+    path, format = located(Path(path), format)
     if format is None:
         raise BadInput(f"the name of {path} does not identify its format: add --format {', '.join(FORMATS)}")
     if format not in FORMATS:
         raise BadInput(f"there is no format {format!r}: choose one of {', '.join(FORMATS)}")
     require_absent(out)
-    path = results_file(path) if format == "tau2" else path
     try:
         if path.exists() and not path.is_file():  # a device may be endless
             raise BadInput(f"{path} is not a file: name the file to import")
         data = path.read_bytes()
     except OSError as error:
         raise BadInput(f"{path} cannot be read ({error.strerror}): name the file to import") from None
-    batch = _read(data.removeprefix(BOM_UTF8), path, format, model, domain)
+    batch = read_any(data, path, format, model, domain)
     batch.model, batch.customer, batch.version = map(without_line_ends, (batch.model, batch.customer, batch.version))
     batch.cases, batch.notes = (
         {without_line_ends(name): text for name, text in batch.cases.items()},
@@ -100,14 +99,22 @@ def import_results(
     return RunFile(out)
 
 
-def _read(data: bytes, path: Path, format: str, model: str | None, domain: str | None) -> Imported:
+def located(path: Path, format: str | None) -> tuple[Path, str | None]:
+    """Return the file to read, which a tau2 folder contains, and the format that its name implies."""
+    results = path / "results.json"
+    format = format or ("tau2" if os.path.isfile(results) else SUFFIXES.get(path.suffix))
+    return results if format == "tau2" and os.path.isdir(path) else path, format
+
+
+def read_any(data: bytes, path: Path, format: str, model: str | None, domain: str | None) -> Imported:
+    """Read the contents of a file in one of `FORMATS`; raise `BadInput` for a damaged or different file."""
     if format == "jsonl":
         return read_jsonl(data, path, model, domain)
     try:
         if format == "inspect":
             return read_inspect(data, path, model, domain)
         reader = {"tau-bench": read_tau_bench, "tau2": read_tau2}[format]
-        return reader(_json(data, path), path, model, domain)
+        return reader(json_of(data, path), path, model, domain)
     except BadInput:
         raise
     except (LookupError, TypeError, AttributeError, ValueError, ArithmeticError, RecursionError) as error:
@@ -151,9 +158,9 @@ def read_jsonl(data: bytes, path: Path, model: str | None, domain: str | None) -
     """
     rows = []
     for number, line in enumerate(data.splitlines(), 1):
-        if line.strip():
+        if line.removeprefix(BOM_UTF8).strip():
             where = f"{path}, line {number}"
-            raw = _json(line.removeprefix(BOM_UTF8), where)  # on each line, since files may be joined
+            raw = json_of(line, where)
             rows.append((_record(raw, where), _given_score(raw, domain, where)))
     models = list(dict.fromkeys(c.model for c, _ in rows))
     if not rows:
@@ -173,13 +180,6 @@ def read_jsonl(data: bytes, path: Path, model: str | None, domain: str | None) -
     customers = sorted({c.customer for c, _ in rows})
     cases, trials = {c.case_id: c.case_id for c, _ in rows}, max(c.trial for c, _ in rows)
     return Imported(model, ", ".join(customers), version, "", cases, trials, rows)
-
-
-def _json(data: bytes, where: Any) -> Any:
-    try:
-        return orjson.loads(data)
-    except orjson.JSONDecodeError as error:
-        raise BadInput(f"{where} is not JSON ({error}): import the original file") from None
 
 
 def _record(raw: Any, where: str) -> Conversation:
@@ -305,11 +305,8 @@ def _write(
     at = now()
     with writing(out, "--out", sqlite3.Error), built_beside(out) as building:
         create(building, manifest)
-        with closing(connect_to_write(building)) as db:
-            db.execute("BEGIN")
+        with writing_rows(building) as db:
             for c, record, score in rows:
                 digest = content_hash(record)
                 db.put("conversations", [(c.case_id, c.trial, c.ended_by, digest, record, at)])
                 db.put("scores", [(digest, SCORING, score)])
-            db.execute("COMMIT")
-            db.execute("PRAGMA journal_mode=DELETE")

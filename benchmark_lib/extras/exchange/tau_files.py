@@ -4,7 +4,6 @@ The reward is the file's own and never recomputed; `reward_basis` records its ba
 """
 
 import re
-from codecs import BOM_UTF8
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -13,7 +12,7 @@ import orjson
 
 from ...errors import BadInput
 from ...records import Conversation, Fault, Usage
-from .chats import TOKENS, FlatChat, Imported, named_few
+from .chats import TOKENS, FlatChat, Imported, json_of, named_few
 
 TAU_BENCH_NAME = re.compile(
     r"^(?:tool-calling|act|react|few-shot)-(?P<model>.+)-\d+(?:\.\d+)?_range_-?\d+-+\d+_user-(?P<customer>.+)-[a-z]+_\d+$"
@@ -165,11 +164,6 @@ def read_tau2(content: Any, path: Path, model: str | None, domain: str | None) -
     return Imported(model, customer, version, policy, cases, trials, rows, simulations, notes)
 
 
-def results_file(path: Path) -> Path:
-    """Return the results file of a tau2 run folder; return any other path unchanged."""
-    return path / "results.json" if path.is_dir() else path
-
-
 def _simulations(content: dict[str, Any], path: Path) -> tuple[list[dict[str, Any]], list[str]]:
     """Return the simulations of a file or folder, and notes on deviations from its index."""
     if content.get("simulations"):
@@ -192,9 +186,7 @@ def _simulations(content: dict[str, Any], path: Path) -> tuple[list[dict[str, An
 
 def _one_file(file: Path) -> dict[str, Any]:
     try:
-        content = orjson.loads(file.read_bytes().removeprefix(BOM_UTF8))
-    except orjson.JSONDecodeError as error:
-        raise BadInput(f"{file} is not JSON ({error}): restore or remove it") from None
+        content = json_of(file.read_bytes(), file, "restore or remove it")
     except OSError as error:
         raise BadInput(f"{file} cannot be read ({error.strerror}): restore or remove it") from None
     if not isinstance(content, dict) or "task_id" not in content:

@@ -1,6 +1,7 @@
 """Logged conversations of a support desk, from JSON lines or other harnesses' result files."""
 
 import gzip
+import os
 import zlib
 from codecs import BOM_UTF8
 from collections.abc import Iterable, Iterator, Mapping
@@ -15,11 +16,9 @@ from ...errors import BadInput
 from ...records import Conversation
 from ..claims.commitments import REFUND
 from ..exchange.chats import FlatChat
-from ..exchange.inspect_in import read_inspect
-from ..exchange.tau_files import read_tau2, results_file
+from ..exchange.imports import located, read_any
 
 FORMATS = ("jsonl", "tau2", "inspect")
-SUFFIXES = {".eval": "inspect"}
 NAMES = ("id", "conversation_id", "ticket_id", "thread_id", "session_id")
 TIMES = ("at", "started_at", "created_at", "timestamp", "time", "date", "start_time")
 """Fields that may hold a conversation's time, in the line, its ``metadata`` or its first message."""
@@ -80,11 +79,11 @@ class LogReader:
         """Yield the conversations of all files."""
         self.left_out, self.first_left_out, self.notes = 0, "", []
         for path in dict.fromkeys(map(Path, self.paths)):
-            kind = self.format or ("tau2" if path.is_dir() else SUFFIXES.get(path.suffix, "jsonl"))
+            file, kind = located(path, self.format)
+            kind = kind or "jsonl"
             if kind not in FORMATS:
                 raise BadInput(f"there is no log format {kind!r}: choose one of {', '.join(FORMATS)}")
-            file = results_file(path) if kind == "tau2" else path
-            if not file.is_file():
+            if not os.path.isfile(file):
                 raise BadInput(f"there is no log {path}: name a file of logged conversations")
             try:
                 for logged in self._lines(file) if kind == "jsonl" else self._whole(file, kind):
@@ -113,16 +112,7 @@ class LogReader:
                         line = file.readline(LONGEST_LINE)
 
     def _whole(self, path: Path, kind: str) -> Iterator[Logged]:
-        data = path.read_bytes()
-        try:
-            if kind == "tau2":
-                read = read_tau2(orjson.loads(data), path, "unknown", None)
-            else:
-                read = read_inspect(data, path, "unknown", None)
-        except (LookupError, TypeError, ValueError, AttributeError) as error:
-            if isinstance(error, BadInput):
-                raise
-            raise BadInput(f"{path} is damaged, or not a {kind} file ({error}): choose another --format") from None
+        read = read_any(path.read_bytes(), path, kind, "unknown", None)
         self.notes += [f"{path.name}: {note}." for note in read.notes]
         for number, ((record, _), sample) in enumerate(zip(read.rows, read.sources, strict=True), 1):
             at = as_time(_first(TIMES, sample))
