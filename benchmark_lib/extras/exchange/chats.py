@@ -16,7 +16,6 @@ from ...errors import BadInput
 from ...experiment.manifest import hashed
 from ...records import NOT_SCORED, Act, Conversation, Message, ToolCall, add_reasoning, as_text
 from ...runfile import RunFile
-from ...store import Store
 
 
 @dataclass(frozen=True)
@@ -50,7 +49,10 @@ def chats_of(run: RunFile) -> Iterator[Chat]:
     """Yield every conversation of a run, in the order of completion."""
     manifest = run.manifest
     store = store_played(manifest)
-    cases, scores, prompt = cases_played(manifest, store), run.scores(), _prompt_played(manifest, store)
+    cases, scores = cases_played(manifest, store), run.scores()
+    prompt = store.prompt()[0] if store is not None else None
+    if hashed(prompt) != manifest["inputs"].get("prompt", {}).get("hash"):
+        prompt = None
     rules = rules_played(manifest)
     for case_id, _, digest, raw in run.conversations():
         case, filled = cases.get(case_id), None
@@ -59,11 +61,6 @@ def chats_of(run: RunFile) -> Iterator[Chat]:
         sender = f"{case.sender_name} <{case.sender}>" if case is not None else "customer"
         score = {name: value for name, value in scores.get(digest, {}).items() if name != "version"}
         yield Chat(Conversation.from_json(raw), filled, sender, score)
-
-
-def _prompt_played(manifest: dict[str, Any], store: Store | None) -> str | None:
-    prompt = store.prompt()[0] if store is not None else None
-    return prompt if hashed(prompt) == manifest["inputs"].get("prompt", {}).get("hash") else None
 
 
 def key_of(call: ToolCall) -> str:
@@ -89,14 +86,15 @@ def chat_messages(chat: Chat) -> list[dict[str, Any]]:
     return messages
 
 
-def write_chats(run: RunFile, path: Path) -> None:
-    """Write a run as JSON lines of chats: ``messages``, ``tools`` and ``metadata``.
+def write_chats(run: RunFile, folder: Path) -> Path:
+    """Write a run as JSON lines of chats, ``messages``, ``tools`` and ``metadata``; return the file's path.
 
     The metadata are case, trial, model and score. Trials that an infrastructure fault ended are omitted. The tools are
     the store's, with the user's own as recorded.
     """
     store = store_played(run.manifest)
     tools = store.schemas() if store is not None else []
+    path = folder / f"{run.run_id}.chats.jsonl"
     with path.open("wb") as file:
         for chat in chats_of(run):
             record = chat.record
@@ -106,6 +104,7 @@ def write_chats(run: RunFile, path: Path) -> None:
             about |= {"ended_by": record.ended_by, "score": chat.score}
             line = {"messages": chat_messages(chat), "tools": tools, "metadata": about}
             file.write(orjson.dumps(line, option=orjson.OPT_APPEND_NEWLINE))
+    return path
 
 
 # --- Flat chats

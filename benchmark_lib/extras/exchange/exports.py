@@ -22,7 +22,9 @@ if TYPE_CHECKING:
     from ...analysis.frames import Results
 
 WHOLE_FRAMES = ("parquet", "jsonl")
-FORMATS = (*WHOLE_FRAMES, "inspect", "openai-chat")
+WHOLE_RUNS = {"inspect": write_inspect, "openai-chat": write_chats}
+"""Formats of one file per run, with the function that writes a run to a folder."""
+FORMATS = (*WHOLE_FRAMES, *WHOLE_RUNS)
 RECORDS = "records.jsonl"
 """File of records with scores, one per line, for ``deskbench import --format jsonl``."""
 
@@ -52,24 +54,18 @@ def export_frames(results: Results, folder: str | Path, *, format: str = "parque
         raise BadInput("the folder has no name: give it one with --out")
     folder = Path(folder)
     with writing(folder), folder_made(folder), TemporaryDirectory(prefix=".new-", dir=folder) as building:
-        names = _WRITERS[format](results, Path(building), format)
+        if format in WHOLE_RUNS:
+            names = [WHOLE_RUNS[format](run, Path(building)).name for run in results.runs]
+        else:
+            names = _write_frames(results, Path(building), format)
         for name in names:
             os.replace(Path(building, name), folder / name)
     return [folder / name for name in names]
 
 
-def _write_logs(results: Results, folder: Path, format: str) -> list[str]:
-    return [write_inspect(run, folder).name for run in results.runs]
-
-
-def _write_chats(results: Results, folder: Path, format: str) -> list[str]:
-    names = [f"{run.run_id}.chats.jsonl" for run in results.runs]
-    for run, name in zip(results.runs, names, strict=True):
-        write_chats(run, folder / name)
-    return names
-
-
 def _write_frames(results: Results, folder: Path, format: str) -> list[str]:
+    import pandas as pd
+
     for name, columns in DICTIONARY.items():
         frame, path = getattr(results, name), folder / f"{name}.{format}"
         frame = frame.astype({column.name: "Int64" for column in columns.values() if column.kind == "count"})
@@ -77,9 +73,11 @@ def _write_frames(results: Results, folder: Path, format: str) -> list[str]:
             frame.to_parquet(path, index=False)
         else:
             frame.to_json(path, orient="records", lines=True, force_ascii=False)
+    rows = [(frame, c.name, c.kind, c.unit, c.words) for frame, columns in DICTIONARY.items() for c in columns.values()]
+    described = pd.DataFrame(rows, columns=["frame", "column", "kind", "unit", "meaning"])
+    described.to_csv(folder / "dictionary.csv", index=False)
     if format == "jsonl":
         _write_records(results, folder / RECORDS)
-    _write_dictionary(folder / "dictionary.csv")
     return [f"{name}.{format}" for name in DICTIONARY] + [RECORDS] * (format == "jsonl") + ["dictionary.csv"]
 
 
@@ -97,13 +95,3 @@ def _write_records(results: Results, path: Path) -> None:
                     "score": {k: v for k, v in scores.get(digest, {}).items() if k != "version"},
                 }
                 file.write(orjson.dumps(line, option=orjson.OPT_APPEND_NEWLINE))
-
-
-def _write_dictionary(path: Path) -> None:
-    import pandas as pd
-
-    rows = [(frame, c.name, c.kind, c.unit, c.words) for frame, columns in DICTIONARY.items() for c in columns.values()]
-    pd.DataFrame(rows, columns=["frame", "column", "kind", "unit", "meaning"]).to_csv(path, index=False)
-
-
-_WRITERS = {"parquet": _write_frames, "jsonl": _write_frames, "inspect": _write_logs, "openai-chat": _write_chats}
