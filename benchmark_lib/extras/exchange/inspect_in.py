@@ -44,14 +44,14 @@ def read_inspect(data: bytes, path: Path, model: str | None, domain: str | None)
     inspect`` restores every score. Raise `BadInput` for a file of another format, a truncated file, and a log without
     samples.
     """
-    log = log_parts(data, path)
-    header, kept = log[0], [sample for sample in log[1] if not sample.get("invalidation")]
+    header, present = log_parts(data, path)
+    kept = [sample for sample in present if not sample.get("invalidation")]
     samples = [_resolved(sample, sample.get("attachments") or {}) for sample in kept]
     about = header.get("eval")
     if not isinstance(about, dict) or "dataset" not in about:
         raise BadInput(f"{path} is not an Inspect log: use an .eval or .json file from its log folder")
     if not samples:
-        why = "each was invalidated" if log[1] else "it stopped before the first, or was run with --no-log-samples"
+        why = "each was invalidated" if present else "it stopped before the first, or was run with --no-log-samples"
         raise BadInput(f"{path} has no samples: {why}")
     agent, domain = model or str(about.get("model") or "unknown"), domain or str(about.get("task") or "inspect")
     ours = (header.get("plan") or {}).get("name") == "deskbench"
@@ -61,20 +61,18 @@ def read_inspect(data: bytes, path: Path, model: str | None, domain: str | None)
     cases = {c.case_id: _text(s.get("input")) for (c, _), s in zip(rows, samples, strict=True)}
     cases |= {str(name): str(name) for name in about["dataset"].get("sample_ids") or () if str(name) not in cases}
     trials = (about.get("config") or {}).get("epochs") or max(c.trial for c, _ in rows)
-    policy, notes = _text(first.get("content")), _notes(log, len(cases) * int(trials))
-    sources = [{"created_at": about.get("created")} | sample for sample in samples]
-    return Imported(agent, customer, f"inspect {domain}", policy, cases, trials, rows, sources, notes)
-
-
-def _notes(log: tuple[dict[str, Any], list[dict[str, Any]]], planned: int) -> list[str]:
-    """Return notes on invalidated samples and on an evaluation that failed."""
-    header, samples = log
-    invalid = [f"{s.get('id')}, epoch {s.get('epoch') or 1}" for s in samples if s.get("invalidation")]
-    notes = [f"{len(invalid)} of {len(samples)} samples were invalidated and are left out: {named_few(invalid)}"]
+    notes = []
+    if invalid := [f"{s.get('id')}, epoch {s.get('epoch') or 1}" for s in present if s.get("invalidation")]:
+        notes.append(
+            f"{len(invalid)} of {len(present)} samples were invalidated and are left out: {named_few(invalid)}"
+        )
     status = str(header.get("status") or "success")
     if status != "success":
-        notes.append(f"the evaluation did not end well ({status}): the log has {len(samples)} of {planned} samples")
-    return notes if invalid else notes[1:]
+        planned = len(cases) * int(trials)
+        notes.append(f"the evaluation did not end well ({status}): the log has {len(present)} of {planned} samples")
+    policy = _text(first.get("content"))
+    sources = [{"created_at": about.get("created")} | sample for sample in samples]
+    return Imported(agent, customer, f"inspect {domain}", policy, cases, trials, rows, sources, notes)
 
 
 def log_parts(data: bytes, path: Path) -> tuple[dict[str, Any], list[dict[str, Any]]]:
@@ -194,24 +192,17 @@ def _read_message(talk: FlatChat, message: dict[str, Any]) -> None:
     elif role == "tool":
         talk.result(message.get("tool_call_id"), text, failed=bool(message.get("error")))
     elif role == "assistant":
-        for thought in _thoughts(message.get("content")):
-            talk.think(thought)
+        content = message.get("content")
+        for part in content if isinstance(content, list) else ():
+            if isinstance(part, dict) and part.get("type") == "reasoning":
+                # a provider that encrypts its reasoning gives a summary
+                thought = part.get("summary") if part.get("redacted") else part.get("reasoning")
+                talk.think(thought if isinstance(thought, str) else "")
         calls = message.get("tool_calls") or ()
         if text or not calls:
             talk.say("agent", text)
         for call in calls:
             talk.call(str(call.get("id")), call.get("function"), call.get("arguments"))
-
-
-def _thoughts(content: Any) -> list[str]:
-    """Return the reasoning in a message's content, or its summary if the provider encrypted it."""
-    parts = (
-        [p for p in content if isinstance(p, dict) and p.get("type") == "reasoning"]
-        if isinstance(content, list)
-        else []
-    )
-    texts = (p.get("summary") if p.get("redacted") else p.get("reasoning") for p in parts)
-    return [text for text in texts if isinstance(text, str)]
 
 
 def _text(content: Any) -> str:

@@ -17,6 +17,7 @@ from ...records import NOT_SCORED, ToolCall, Usage, content_hash
 from ...runfile import RunFile
 from ...scoring.metrics import METRICS
 from .chats import Chat, chats_of, key_of
+from .inspect_in import TOKENS
 
 LOG_VERSION = 2
 """Version of Inspect's log schema."""
@@ -163,13 +164,8 @@ def _model(chat: Chat, side: str) -> str:
 
 
 def _usage(usage: Usage) -> dict[str, int]:
-    return {
-        "input_tokens": usage.prompt_tokens,
-        "output_tokens": usage.completion_tokens,
-        "total_tokens": usage.prompt_tokens + usage.completion_tokens,
-        "input_tokens_cache_read": usage.cached_tokens,
-        "reasoning_tokens": usage.reasoning_tokens,
-    }
+    counts = {theirs: getattr(usage, ours) for ours, theirs in TOKENS.items()}
+    return counts | {"total_tokens": usage.prompt_tokens + usage.completion_tokens}
 
 
 def _summary(sample: dict[str, Any]) -> dict[str, Any]:
