@@ -4,14 +4,14 @@ import argparse
 
 from ...cli.codes import FINISHED
 from ...errors import BadInput
-from .imports import FORMATS, MOST_K, import_results, summary
+from .imports import MOST_K, READERS, import_results, summary
 
 ARGUMENTS = {
     "FILE": "a tau-bench trajectory file, a tau2 results file (or a run's folder), an Inspect log, or records as JSON "
     "lines; scores stay as the file gives them",
     "--format": {
         "help": "format of the file; not needed for a tau2 folder or an Inspect log named .eval",
-        "choices": FORMATS,
+        "choices": (*READERS,),
     },
     "--model NAME": "the agent's model, if the file does not name it",
     "--domain NAME": "the domain, if the file does not name it",

@@ -22,7 +22,6 @@ from .chats import Imported, json_of
 from .inspect_in import read_inspect
 from .tau_files import read_tau2, read_tau_bench
 
-FORMATS = ("tau-bench", "tau2", "inspect", "jsonl")
 SUFFIXES = {".eval": "inspect"}
 """Formats by the file suffix that identifies them."""
 MOST_K = 8
@@ -62,9 +61,9 @@ def import_results(
     out = Path(out)
     path, format = located(Path(path), format)
     if format is None:
-        raise BadInput(f"the name of {path} does not identify its format: add --format {', '.join(FORMATS)}")
-    if format not in FORMATS:
-        raise BadInput(f"there is no format {format!r}: choose one of {', '.join(FORMATS)}")
+        raise BadInput(f"the name of {path} does not identify its format: add --format {', '.join(READERS)}")
+    if format not in READERS:
+        raise BadInput(f"there is no format {format!r}: choose one of {', '.join(READERS)}")
     require_absent(out)
     try:
         if path.exists() and not path.is_file():  # a device may be endless
@@ -107,14 +106,9 @@ def located(path: Path, format: str | None) -> tuple[Path, str | None]:
 
 
 def read_any(data: bytes, path: Path, format: str, model: str | None, domain: str | None) -> Imported:
-    """Read the contents of a file in one of `FORMATS`; raise `BadInput` for a damaged or different file."""
-    if format == "jsonl":
-        return read_jsonl(data, path, model, domain)
+    """Read the contents of a file with one of the `READERS`; raise `BadInput` for a damaged file."""
     try:
-        if format == "inspect":
-            return read_inspect(data, path, model, domain)
-        reader = {"tau-bench": read_tau_bench, "tau2": read_tau2}[format]
-        return reader(json_of(data, path), path, model, domain)
+        return READERS[format](data, path, model, domain)
     except BadInput:
         raise
     except (LookupError, TypeError, AttributeError, ValueError, ArithmeticError, RecursionError) as error:
@@ -180,6 +174,10 @@ def read_jsonl(data: bytes, path: Path, model: str | None, domain: str | None) -
     customers = sorted({c.customer for c, _ in rows})
     cases, trials = {c.case_id: c.case_id for c, _ in rows}, max(c.trial for c, _ in rows)
     return Imported(model, ", ".join(customers), version, "", cases, trials, rows)
+
+
+READERS = {"tau-bench": read_tau_bench, "tau2": read_tau2, "inspect": read_inspect, "jsonl": read_jsonl}
+"""The function that reads each format."""
 
 
 def _record(raw: Any, where: str) -> Conversation:

@@ -35,11 +35,12 @@ TAU2_ENDINGS = {
 DEFAULT_BASIS = ("DB", "COMMUNICATE")
 
 
-def read_tau_bench(entries: Any, path: Path, model: str | None, domain: str | None) -> Imported:
+def read_tau_bench(data: bytes, path: Path, model: str | None, domain: str | None) -> Imported:
     """Read a tau-bench trajectory file, whose name gives the customer and usually the model.
 
     `model` overrides the name's. Raise `BadInput` for another format, or if model or domain is missing.
     """
+    entries = json_of(data, path)
     if not isinstance(entries, list) or not entries:
         raise BadInput(f"{path} is not a tau-bench trajectory file, a JSON array of entries: choose another --format")
     for number, entry in enumerate(entries):
@@ -123,11 +124,12 @@ def _action_in(text: str) -> dict[str, Any] | None:
     return action if isinstance(action, dict) and "name" in action else None
 
 
-def read_tau2(content: Any, path: Path, model: str | None, domain: str | None) -> Imported:
+def read_tau2(data: bytes, path: Path, model: str | None, domain: str | None) -> Imported:
     """Read a tau2 results file, which may keep each simulation in a file in a folder next to it.
 
     Raise `BadInput` for another format, or if the model is missing.
     """
+    content = json_of(data, path)
     kept = isinstance(content, dict) and ("simulations" in content or "simulation_index" in content)
     if not kept or not {"info", "tasks"} <= content.keys():
         summary = isinstance(content, dict) and ("metrics" in content or "termination_reasons" in content)
