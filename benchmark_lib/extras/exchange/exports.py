@@ -5,10 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import (
-    TYPE_CHECKING,
-    Any,
-)
+from typing import TYPE_CHECKING
 
 import orjson
 
@@ -90,8 +87,6 @@ def _write_records(results: Results, path: Path) -> None:
             for case_id, trial, digest, record in run.conversations():
                 if (run.run_id, case_id, trial) not in chosen:
                     continue
-                line: dict[str, Any] = {
-                    **orjson.loads(record),
-                    "score": {k: v for k, v in scores.get(digest, {}).items() if k != "version"},
-                }
+                score = {name: value for name, value in scores.get(digest, {}).items() if name != "version"}
+                line = orjson.loads(record) | {"score": score}
                 file.write(orjson.dumps(line, option=orjson.OPT_APPEND_NEWLINE))

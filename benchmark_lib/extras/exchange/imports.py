@@ -73,14 +73,10 @@ def import_results(
         raise BadInput(f"{path} cannot be read ({error.strerror}): name the file to import") from None
     batch = read_any(data, path, format, model, domain)
     batch.model, batch.customer, batch.version = map(without_line_ends, (batch.model, batch.customer, batch.version))
-    batch.cases, batch.notes = (
-        {without_line_ends(name): text for name, text in batch.cases.items()},
-        [*map(without_line_ends, batch.notes)],
-    )
-    for record, score in batch.rows:
-        record.case_id, record.model, record.customer = map(
-            without_line_ends, (record.case_id, record.model, record.customer)
-        )
+    batch.cases = {without_line_ends(name): text for name, text in batch.cases.items()}
+    batch.notes = [*map(without_line_ends, batch.notes)]
+    for c, score in batch.rows:
+        c.case_id, c.model, c.customer = map(without_line_ends, (c.case_id, c.model, c.customer))
         score |= {name: without_line_ends(value) for name, value in score.items() if isinstance(value, str)}
     twice = [key for key, times in Counter((c.case_id, c.trial) for c, _ in batch.rows).items() if times > 1]
     if twice:
@@ -92,9 +88,8 @@ def import_results(
             f"{path} has {_brief(batch.trials)} trials per case, more than the limit of {MOST_TRIALS}: number "
             "the trials of a case from 1"
         )
-    rows = [_as_written(c, score, path) for c, score in batch.rows]
     origin = {"format": format, "file": path.name, "hash": content_hash(data), "notes": batch.notes}
-    _write(batch, rows, out, origin, path)
+    _write(batch, out, origin, path)
     return RunFile(out)
 
 
@@ -267,13 +262,6 @@ def _brief(value: Any) -> str:
     return shown if len(shown) <= 40 else shown[:37] + "..."
 
 
-def _as_written(c: Conversation, score: dict[str, Any], path: Path) -> tuple[Conversation, bytes, bytes]:
-    """Return a record and its score as JSON; refuse parts that could not be loaded."""
-    where = f"{path}, case {_brief(c.case_id)}, trial {_brief(c.trial)}"
-    record = _dumped(c, where)
-    return _checked(record, where), record, _dumped(_typed(score, where), where)
-
-
 def _dumped(value: Any, where: str) -> bytes:
     try:
         return value.to_json() if isinstance(value, Conversation) else orjson.dumps(value)
@@ -281,11 +269,15 @@ def _dumped(value: Any, where: str) -> bytes:
         raise BadInput(f"{where} cannot be stored ({error}): make it less deeply nested") from None
 
 
-def _write(
-    batch: Imported, rows: list[tuple[Conversation, bytes, bytes]], out: Path, origin: dict[str, Any], path: Path
-) -> None:
+def _write(batch: Imported, out: Path, origin: dict[str, Any], path: Path) -> None:
+    """Write a run file; refuse parts that could not be loaded from it."""
     from ...experiment.manifest import hashed, new_manifest, now, part, session
 
+    rows = []
+    for c, score in batch.rows:
+        where = f"{path}, case {_brief(c.case_id)}, trial {_brief(c.trial)}"
+        record = _dumped(c, where)
+        rows.append((_checked(record, where), record, _dumped(_typed(score, where), where)))
     try:
         inputs = {
             "model": part(batch.model),
