@@ -17,6 +17,11 @@ from ...experiment.manifest import hashed
 from ...records import NOT_SCORED, Act, Conversation, Message, ToolCall, add_reasoning, as_text
 from ...runfile import RunFile
 
+Json = dict[str, Any]
+"""An object in JSON."""
+Row = tuple[Conversation, Json]
+"""A record with its score."""
+
 
 @dataclass(frozen=True)
 class Chat:
@@ -29,7 +34,7 @@ class Chat:
     record: Conversation
     prompt: str | None
     sender: str
-    score: dict[str, Any]
+    score: Json
 
     def steps(self) -> Iterator[Message | ToolCall]:
         """Yield messages and the agent's tool calls in order; calls of a turn precede its message."""
@@ -68,13 +73,13 @@ def key_of(call: ToolCall) -> str:
     return f"call_{call.index}"
 
 
-def chat_messages(chat: Chat) -> list[dict[str, Any]]:
+def chat_messages(chat: Chat) -> list[Json]:
     """Return a conversation as messages of the chat-completions protocol.
 
     Each tool call has its own assistant message before its result: the record has only the order of calls, not their
     grouping into answers of the model.
     """
-    messages: list[dict[str, Any]] = [{"role": "system", "content": chat.prompt}] if chat.prompt else []
+    messages: list[Json] = [{"role": "system", "content": chat.prompt}] if chat.prompt else []
     for step in chat.steps():
         if isinstance(step, Message):
             messages.append({"role": "user" if step.side == "customer" else "assistant", "content": chat.words(step)})
@@ -147,8 +152,8 @@ class Imported:
     policy: str
     cases: dict[str, Any]
     trials: int
-    rows: list[tuple[Conversation, dict[str, Any]]]
-    sources: list[dict[str, Any]] = field(default_factory=list)
+    rows: list[Row]
+    sources: list[Json] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
 
@@ -211,7 +216,7 @@ class FlatChat:
         """Return True if the agent handed over to a human."""
         return any(TRANSFER in c.name and c.side == "agent" and not c.error for c in self.record.tool_calls)
 
-    def score(self, domain: str, reward: Any, basis: str) -> dict[str, Any]:
+    def score(self, domain: str, reward: Any, basis: str) -> Json:
         """Return the score of the finished record: its reward, and counts."""
         c = self.record
         if reward is not None and not isinstance(reward, int | float):

@@ -18,7 +18,7 @@ from ...records import ENDINGS, NOT_SCORED, Conversation, content_hash
 from ...runfile import RunFile, create, without_line_ends, writing_rows
 from ...scoring.columns import Score, columns_of, names_of
 from ...textfiles import yes_or_no
-from .chats import Imported, json_of
+from .chats import Imported, Json, json_of
 from .inspect_in import read_inspect
 from .tau_files import read_tau2, read_tau_bench
 
@@ -220,11 +220,11 @@ def _checked(record: bytes, where: str) -> Conversation:
     return c
 
 
-def _given_score(raw: dict[str, Any], domain: str | None, where: str) -> dict[str, Any]:
+def _given_score(raw: Json, domain: str | None, where: str) -> Json:
     recorded = raw.get("score")
     if recorded is not None and not isinstance(recorded, dict):
         raise BadInput(f"{where}: score is {_brief(recorded)}: use an object with columns of the conversations frame")
-    given: dict[str, Any] = {name: raw[name] for name in raw if name in ("success", "reward", "bucket", "intent")}
+    given: Json = {name: raw[name] for name in raw if name in ("success", "reward", "bucket", "intent")}
     given |= recorded or {}
     fields = {column.name: column.field for column in columns_of(Score).values()}
     given = {fields.get(name, name): value for name, value in given.items()}
@@ -236,10 +236,10 @@ def _given_score(raw: dict[str, Any], domain: str | None, where: str) -> dict[st
     return score
 
 
-def _typed(score: dict[str, Any], where: Any) -> dict[str, Any]:
+def _typed(score: Json, where: Any) -> Json:
     """Return a score with each column in its frame's type; refuse a value that does not fit."""
     columns = {column.field: column for column in DICTIONARY["conversations"].values()}
-    typed: dict[str, Any] = {}
+    typed: Json = {}
     for name, value in score.items():
         kind = columns[name].kind if name in columns else ""
         answer = yes_or_no(value) if kind == "flag" and isinstance(value, str) else None
@@ -269,7 +269,7 @@ def _dumped(value: Any, where: str) -> bytes:
         raise BadInput(f"{where} cannot be stored ({error}): make it less deeply nested") from None
 
 
-def _write(batch: Imported, out: Path, origin: dict[str, Any], path: Path) -> None:
+def _write(batch: Imported, out: Path, origin: Json, path: Path) -> None:
     """Write a run file; refuse parts that could not be loaded from it."""
     from ...experiment.manifest import hashed, new_manifest, now, part, session
 

@@ -14,7 +14,7 @@ from ...errors import BadInput
 from ...records import ENDINGS, Conversation, Fault, Usage
 from ...scoring.columns import Score, names_of
 from ...textfiles import yes_or_no
-from .chats import FlatChat, Imported, named_few
+from .chats import FlatChat, Imported, Json, Row, named_few
 
 ZSTD = 93
 """Zip method number of the compression that present versions of Inspect use."""
@@ -56,7 +56,7 @@ def read_inspect(data: bytes, path: Path, model: str | None, domain: str | None)
     agent, domain = model or str(about.get("model") or "unknown"), domain or str(about.get("task") or "inspect")
     ours = (header.get("plan") or {}).get("name") == "deskbench"
     rows = [_row(sample, header, agent, domain, ours) for sample in samples]
-    first: dict[str, Any] = next((m for m in samples[0].get("messages") or () if m.get("role") == "system"), {})
+    first: Json = next((m for m in samples[0].get("messages") or () if m.get("role") == "system"), {})
     customer = rows[0][0].customer
     cases = {c.case_id: _text(s.get("input")) for (c, _), s in zip(rows, samples, strict=True)}
     cases |= {str(name): str(name) for name in about["dataset"].get("sample_ids") or () if str(name) not in cases}
@@ -75,7 +75,7 @@ def read_inspect(data: bytes, path: Path, model: str | None, domain: str | None)
     return Imported(agent, customer, f"inspect {domain}", policy, cases, trials, rows, sources, notes)
 
 
-def log_parts(data: bytes, path: Path) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+def log_parts(data: bytes, path: Path) -> tuple[Json, list[Json]]:
     """Return the header and the samples of either format."""
     if not zipfile.is_zipfile(BytesIO(data)):
         if data[:2] == b"PK":
@@ -152,9 +152,7 @@ def _resolved(value: Any, attached: dict[str, str]) -> Any:
     return value
 
 
-def _row(
-    sample: dict[str, Any], header: dict[str, Any], model: str, domain: str, ours: bool
-) -> tuple[Conversation, dict[str, Any]]:
+def _row(sample: Json, header: Json, model: str, domain: str, ours: bool) -> Row:
     spoke = ((header.get("eval") or {}).get("metadata") or {}).get("customer") if ours else None
     customer = str(spoke["value"]) if isinstance(spoke, dict) else "unknown"
     talk = FlatChat(str(sample.get("id")), int(sample.get("epoch") or 1), model, customer)
@@ -185,7 +183,7 @@ def _row(
     return talk.record, score
 
 
-def _read_message(talk: FlatChat, message: dict[str, Any]) -> None:
+def _read_message(talk: FlatChat, message: Json) -> None:
     role, text = message.get("role"), _text(message.get("content"))
     if role == "user":
         talk.say("customer", text)
@@ -213,7 +211,7 @@ def _text(content: Any) -> str:
     return content if isinstance(content, str) else ""
 
 
-def _headline(header: dict[str, Any], scores: dict[str, Any]) -> str:
+def _headline(header: Json, scores: Json) -> str:
     results = header.get("results") or {}
     named = (results.get("headline") or {}).get("score") or next(
         (s.get("name") for s in results.get("scores") or () if s.get("name") in scores), None
@@ -229,7 +227,7 @@ def _number(value: Any) -> float | None:
     return float(value) if isinstance(value, int | float) and isfinite(value) else None
 
 
-def _add_usage(record: Conversation, used: dict[str, Any], agent: Any) -> None:
+def _add_usage(record: Conversation, used: Json, agent: Any) -> None:
     """Add tokens by side, where the models' names identify the sides."""
     for name, counts in used.items():
         side = "agent" if name == agent else "customer" if name == record.customer else name

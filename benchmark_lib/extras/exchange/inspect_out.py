@@ -7,7 +7,6 @@ import zipfile
 from collections import defaultdict
 from datetime import datetime
 from pathlib import Path
-from typing import Any
 
 import orjson
 
@@ -16,7 +15,7 @@ from ...project import slug
 from ...records import NOT_SCORED, ToolCall, Usage, content_hash
 from ...runfile import RunFile
 from ...scoring.metrics import METRICS
-from .chats import Chat, chats_of, key_of
+from .chats import Chat, Json, chats_of, key_of
 from .inspect_in import TOKENS
 
 LOG_VERSION = 2
@@ -35,7 +34,7 @@ def write_inspect(run: RunFile, folder: Path) -> Path:
     header = _header(manifest)
     begun = datetime.fromisoformat(manifest["created"])
     path = folder / f"{begun:%Y-%m-%dT%H-%M-%S}+00-00_{header['eval']['task']}_{header['eval']['task_id']}.eval"
-    summaries: list[dict[str, Any]] = []
+    summaries: list[Json] = []
     used: dict[str, Usage] = defaultdict(Usage)
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as log:
         log.writestr("_journal/start.json", orjson.dumps({n: header[n] for n in ("version", "eval", "plan")}))
@@ -57,7 +56,7 @@ def write_inspect(run: RunFile, folder: Path) -> Path:
     return path
 
 
-def _header(manifest: dict[str, Any]) -> dict[str, Any]:
+def _header(manifest: Json) -> Json:
     inputs, created = manifest["inputs"], manifest["created"]
     store, task_id = str(inputs["store"]["value"]), content_hash(manifest["run_id"].encode())
     cases = list(manifest["cases"])
@@ -79,12 +78,12 @@ def _header(manifest: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _sample(chat: Chat) -> dict[str, Any]:
+def _sample(chat: Chat) -> Json:
     record, score = chat.record, chat.score
     messages = _messages(chat)
     last = next((m for m in reversed(messages) if m["role"] == "assistant"), None)
     lost = record.ended_by in NOT_SCORED
-    sample: dict[str, Any] = {
+    sample: Json = {
         "id": record.case_id,
         "epoch": record.trial,
         "input": next((m.text for m in record.messages if m.side == "customer"), ""),
@@ -116,9 +115,9 @@ def _sample(chat: Chat) -> dict[str, Any]:
     return sample
 
 
-def _messages(chat: Chat) -> list[dict[str, Any]]:
+def _messages(chat: Chat) -> list[Json]:
     """Return the chat in Inspect's format: arguments as objects, tool names and message ids."""
-    messages: list[dict[str, Any]] = [{"role": "system", "content": chat.prompt}] if chat.prompt else []
+    messages: list[Json] = [{"role": "system", "content": chat.prompt}] if chat.prompt else []
     before_call, before_reply = chat.record.thoughts()
     for step in chat.steps():
         if isinstance(step, ToolCall):
@@ -142,17 +141,17 @@ def _content(words: str, thoughts: list[str]) -> str | list[dict[str, str]]:
     return [*({"type": "reasoning", "reasoning": t} for t in thoughts), *texts]
 
 
-def _words(message: dict[str, Any]) -> str:
+def _words(message: Json) -> str:
     content = message["content"]
     return content if isinstance(content, str) else "".join(part.get("text", "") for part in content)
 
 
-def _called(call: ToolCall, thoughts: list[str]) -> list[dict[str, Any]]:
+def _called(call: ToolCall, thoughts: list[str]) -> list[Json]:
     broken = isinstance(call.arguments, str)
-    made: dict[str, Any] = {"id": key_of(call), "function": call.name, "arguments": call.named, "type": "function"}
+    made: Json = {"id": key_of(call), "function": call.name, "arguments": call.named, "type": "function"}
     made |= {"parse_error": call.arguments} if broken else {}
     content = orjson.dumps(call.result).decode()
-    answer: dict[str, Any] = {"role": "tool", "content": content, "tool_call_id": key_of(call), "function": call.name}
+    answer: Json = {"role": "tool", "content": content, "tool_call_id": key_of(call), "function": call.name}
     if call.error:
         answer["error"] = {"type": "parsing" if broken else "unknown", "message": call.error}
     return [{"role": "assistant", "content": _content("", thoughts), "tool_calls": [made]}, answer]
@@ -168,7 +167,7 @@ def _usage(usage: Usage) -> dict[str, int]:
     return counts | {"total_tokens": usage.prompt_tokens + usage.completion_tokens}
 
 
-def _summary(sample: dict[str, Any]) -> dict[str, Any]:
+def _summary(sample: Json) -> Json:
     """Return a sample's summary, which Inspect lists without opening the sample."""
     kept = ("id", "epoch", "input", "target", "scores", "model_usage", "uuid")
     about = {name: sample["metadata"][name] for name in ("bucket", "intent", "ended_by")}
@@ -177,7 +176,7 @@ def _summary(sample: dict[str, Any]) -> dict[str, Any]:
     return {**{name: sample[name] for name in kept}, "metadata": about, **counted, **error}
 
 
-def _results(summaries: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def _results(summaries: list[Json]) -> list[Json]:
     """Return each score over its samples, with means by bucket, since buckets are never pooled."""
     results = []
     for name in SCORED:

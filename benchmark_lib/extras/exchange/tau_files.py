@@ -6,13 +6,12 @@ The reward is the file's own and never recomputed; `reward_basis` records its ba
 import re
 from collections import Counter
 from pathlib import Path
-from typing import Any
 
 import orjson
 
 from ...errors import BadInput
-from ...records import Conversation, Fault, Usage
-from .chats import TOKENS, FlatChat, Imported, json_of, named_few
+from ...records import Fault, Usage
+from .chats import TOKENS, FlatChat, Imported, Json, Row, json_of, named_few
 
 TAU_BENCH_NAME = re.compile(
     r"^(?:tool-calling|act|react|few-shot)-(?P<model>.+)-\d+(?:\.\d+)?_range_-?\d+-+\d+_user-(?P<customer>.+)-[a-z]+_\d+$"
@@ -69,9 +68,7 @@ def read_tau_bench(data: bytes, path: Path, model: str | None, domain: str | Non
     return Imported(model, customer, f"tau-bench {domain}", policy, cases, trials, rows)
 
 
-def _tau_bench_row(
-    entry: dict[str, Any], model: str, customer: str, domain: str
-) -> tuple[Conversation, dict[str, Any]]:
+def _tau_bench_row(entry: Json, model: str, customer: str, domain: str) -> Row:
     talk = FlatChat(f"{domain}_{entry['task_id']}", int(entry["trial"]) + 1, model, customer)
     info = entry["info"] or {}
     for m in entry["traj"]:
@@ -90,7 +87,7 @@ def _tau_bench_row(
     return talk.record, talk.score(domain, entry["reward"], "DB+OUTPUT") | {"customer_cost_usd": info.get("user_cost")}
 
 
-def _read_chat_message(talk: FlatChat, m: dict[str, Any]) -> None:
+def _read_chat_message(talk: FlatChat, m: Json) -> None:
     """Read one message of a tau-bench trajectory; act and react write calls as text."""
     role, text = m.get("role"), m.get("content")
     words = text if isinstance(text, str) else ""
@@ -114,7 +111,7 @@ def _read_chat_message(talk: FlatChat, m: dict[str, Any]) -> None:
             talk.call("", action.get("name"), action.get("arguments"))
 
 
-def _action_in(text: str) -> dict[str, Any] | None:
+def _action_in(text: str) -> Json | None:
     """Return the call that a text strategy wrote after ``Action:``."""
     _, mark, tail = text.rpartition("Action:")
     try:
@@ -166,7 +163,7 @@ def read_tau2(data: bytes, path: Path, model: str | None, domain: str | None) ->
     return Imported(model, customer, version, policy, cases, trials, rows, simulations, notes)
 
 
-def _simulations(content: dict[str, Any], path: Path) -> tuple[list[dict[str, Any]], list[str]]:
+def _simulations(content: Json, path: Path) -> tuple[list[Json], list[str]]:
     """Return the simulations of a file or folder, and notes on deviations from its index."""
     if content.get("simulations"):
         return content["simulations"], []
@@ -186,7 +183,7 @@ def _simulations(content: dict[str, Any], path: Path) -> tuple[list[dict[str, An
     return [_one_file(file) for name, file in files.items() if name not in beyond], notes
 
 
-def _one_file(file: Path) -> dict[str, Any]:
+def _one_file(file: Path) -> Json:
     try:
         content = json_of(file.read_bytes(), file, "restore or remove it")
     except OSError as error:
@@ -196,9 +193,7 @@ def _one_file(file: Path) -> dict[str, Any]:
     return content
 
 
-def _tau2_row(
-    simulation: dict[str, Any], task: dict[str, Any], trial: int, model: str, customer: str, domain: str
-) -> tuple[Conversation, dict[str, Any]]:
+def _tau2_row(simulation: Json, task: Json, trial: int, model: str, customer: str, domain: str) -> Row:
     talk = FlatChat(f"{domain}_{simulation['task_id']}", trial, model, customer)
     messages = simulation.get("messages") or []
     for m in messages:
@@ -219,7 +214,7 @@ def _tau2_row(
     return talk.record, score | {ours: simulation.get(source) or None for ours, source in costs.items()}
 
 
-def _read_tau2_message(talk: FlatChat, m: dict[str, Any]) -> None:
+def _read_tau2_message(talk: FlatChat, m: Json) -> None:
     """Read one message of a simulation; drop text next to calls, which nobody received."""
     role = m.get("role")
     side = {"assistant": "agent", "user": "customer"}.get(str(role))
@@ -232,7 +227,7 @@ def _read_tau2_message(talk: FlatChat, m: dict[str, Any]) -> None:
         talk.say(side, m.get("content"))
 
 
-def _tau2_ending(simulation: dict[str, Any], talk: FlatChat) -> tuple[str, list[Fault]]:
+def _tau2_ending(simulation: Json, talk: FlatChat) -> tuple[str, list[Fault]]:
     reason = str(simulation.get("termination_reason") or "").rpartition(".")[2].lower()
     if simulation.get("skipped"):
         return "infrastructure_fault", [Fault("infrastructure", "skipped", "the run of this simulation crashed")]
@@ -252,7 +247,7 @@ def _out_of_scope(ended_by: str) -> list[Fault]:
     return [fault] if ended_by == "customer_fault" else []
 
 
-def _tau2_usage(messages: list[dict[str, Any]]) -> dict[str, Usage]:
+def _tau2_usage(messages: list[Json]) -> dict[str, Usage]:
     """Return reported tokens by side, without the greeting, which no model wrote."""
     usages = {}
     for role, side in (("assistant", "agent"), ("user", "customer")):
