@@ -14,7 +14,7 @@ from ...cases.operator_rules import prompt_with, rules_played
 from ...conversation.model_agent import as_letter
 from ...errors import BadInput
 from ...experiment.manifest import hashed
-from ...records import NOT_SCORED, Act, Conversation, Message, ToolCall, add_reasoning, as_text
+from ...records import NOT_SCORED, Act, Conversation, Fault, Message, ToolCall, add_reasoning, as_text
 from ...runfile import RunFile
 
 Json = dict[str, Any]
@@ -68,26 +68,21 @@ def chats_of(run: RunFile) -> Iterator[Chat]:
         yield Chat(Conversation.from_json(raw), filled, sender, score)
 
 
-def key_of(call: ToolCall) -> str:
-    """Return the id that links a call and its result."""
-    return f"call_{call.index}"
-
-
 def chat_messages(chat: Chat) -> list[Json]:
     """Return a conversation as messages of the chat-completions protocol.
 
-    Each tool call has its own assistant message before its result: the record has only the order of calls, not their
-    grouping into answers of the model.
+    Each tool call has its own assistant message: the record has the order of calls, not their grouping into answers.
     """
     messages: list[Json] = [{"role": "system", "content": chat.prompt}] if chat.prompt else []
     for step in chat.steps():
         if isinstance(step, Message):
             messages.append({"role": "user" if step.side == "customer" else "assistant", "content": chat.words(step)})
             continue
+        key = f"call_{step.index}"
         words = step.arguments if isinstance(step.arguments, str) else as_text(step.arguments)
-        made = {"id": key_of(step), "type": "function", "function": {"name": step.name, "arguments": words}}
+        made = {"id": key, "type": "function", "function": {"name": step.name, "arguments": words}}
         messages.append({"role": "assistant", "content": None, "tool_calls": [made]})
-        messages.append({"role": "tool", "tool_call_id": key_of(step), "content": as_text(step.result)})
+        messages.append({"role": "tool", "tool_call_id": key, "content": as_text(step.result)})
     return messages
 
 
@@ -125,6 +120,14 @@ def json_of(data: bytes, where: Any, mend: str = "use the original file") -> Any
         return orjson.loads(data.removeprefix(BOM_UTF8))  # also on a line, since files may be joined
     except orjson.JSONDecodeError as error:
         raise BadInput(f"{where} is not JSON ({error}): {mend}") from None
+
+
+def json_or_text(text: str) -> Any:
+    """Return the content of JSON, and any other text unchanged."""
+    try:
+        return orjson.loads(text)
+    except orjson.JSONDecodeError:
+        return text
 
 
 NAMED = 3
@@ -186,10 +189,7 @@ class FlatChat:
     def call(self, key: str, name: Any, arguments: Any, side: str = "agent") -> None:
         """Add a call whose result comes later; arguments other than a JSON object remain text."""
         if isinstance(arguments, str):
-            try:
-                parsed = orjson.loads(arguments)
-            except orjson.JSONDecodeError:
-                parsed = None
+            parsed = json_or_text(arguments)
             arguments = parsed if isinstance(parsed, dict) else arguments
         given = arguments if isinstance(arguments, dict | str) else {}
         made = ToolCall(self.turn, len(self.record.tool_calls), str(name), given, None, None, None, side)
@@ -201,15 +201,21 @@ class FlatChat:
         if not self.waiting:
             return
         call = self.waiting.pop(str(key), None) or self.waiting.pop(next(iter(self.waiting)))
-        text = content if isinstance(content, str) else "" if content is None else orjson.dumps(content).decode()
-        try:
-            call.result = orjson.loads(text)
-        except orjson.JSONDecodeError:
-            call.result = text
+        text = "" if content is None else content
+        if not isinstance(text, str):
+            text = orjson.dumps(text).decode()
+        call.result = json_or_text(text)
         if text.startswith("Unknown action "):
             call.error = "unknown_tool"
         elif failed or text.startswith("Error"):
             call.error = "not_found" if "not found" in text.lower() else "bad_arguments"
+
+    def end_by_token(self) -> None:
+        """Set the ending for which the customer's stop token stands."""
+        self.record.ended_by = TOKENS[self.left or ""]
+        if self.record.ended_by == "customer_fault":
+            words = "the customer's instructions did not cover what it was asked"
+            self.record.faults.append(Fault("customer", "out_of_scope", words))
 
     @property
     def transferred(self) -> bool:

@@ -273,11 +273,14 @@ def _write(batch: Imported, out: Path, origin: Json, path: Path) -> None:
     """Write a run file; refuse parts that could not be loaded from it."""
     from ...experiment.manifest import hashed, new_manifest, now, part, session
 
-    rows = []
+    conversations, scores, at = [], [], now()
     for c, score in batch.rows:
         where = f"{path}, case {_brief(c.case_id)}, trial {_brief(c.trial)}"
         record = _dumped(c, where)
-        rows.append((_checked(record, where), record, _dumped(_typed(score, where), where)))
+        _checked(record, where)
+        digest = content_hash(record)
+        conversations.append((c.case_id, c.trial, c.ended_by, digest, record, at))
+        scores.append((digest, SCORING, _dumped(_typed(score, where), where)))
     try:
         inputs = {
             "model": part(batch.model),
@@ -292,11 +295,8 @@ def _write(batch: Imported, out: Path, origin: Json, path: Path) -> None:
         ) from None
     manifest = new_manifest(batch.model, "imported", inputs, cases, batch.trials)
     manifest["sessions"] = [session(imported=origin)]
-    at = now()
     with writing(out, "--out", sqlite3.Error), built_beside(out) as building:
         create(building, manifest)
         with writing_rows(building) as db:
-            for c, record, score in rows:
-                digest = content_hash(record)
-                db.put("conversations", [(c.case_id, c.trial, c.ended_by, digest, record, at)])
-                db.put("scores", [(digest, SCORING, score)])
+            db.put("conversations", conversations)
+            db.put("scores", scores)

@@ -11,7 +11,7 @@ from types import ModuleType
 from typing import Any
 
 from ...errors import BadInput
-from ...records import ENDINGS, Conversation, Fault, Usage
+from ...records import ENDINGS, Fault, Usage
 from ...scoring.columns import Score, names_of
 from ...textfiles import yes_or_no
 from .chats import FlatChat, Imported, Json, Row, named_few
@@ -40,9 +40,8 @@ ATTACHED = "attachment://"
 def read_inspect(data: bytes, path: Path, model: str | None, domain: str | None) -> Imported:
     """Read a log of an agent or chat evaluation; `model` and `domain` override the log's.
 
-    The log's headline score is the reward; a reward of 1 is a success. A log from ``deskbench export --format
-    inspect`` restores every score. Raise `BadInput` for a file of another format, a truncated file, and a log without
-    samples.
+    The log's headline score is the reward; a reward of 1 is a success. A log that `write_inspect` made restores every
+    score. Raise `BadInput` for a file of another format, a truncated file, and a log without samples.
     """
     header, present = log_parts(data, path)
     kept = [sample for sample in present if not sample.get("invalidation")]
@@ -53,13 +52,15 @@ def read_inspect(data: bytes, path: Path, model: str | None, domain: str | None)
     if not samples:
         why = "each was invalidated" if present else "it stopped before the first, or was run with --no-log-samples"
         raise BadInput(f"{path} has no samples: {why}")
-    agent, domain = model or str(about.get("model") or "unknown"), domain or str(about.get("task") or "inspect")
-    ours = (header.get("plan") or {}).get("name") == "deskbench"
-    rows = [_row(sample, header, agent, domain, ours) for sample in samples]
-    first: Json = next((m for m in samples[0].get("messages") or () if m.get("role") == "system"), {})
+    model = model or str(about.get("model") or "unknown")
+    domain = domain or str(about.get("task") or "inspect")
+    rows = [_row(sample, header, model, domain) for sample in samples]
+    messages = samples[0].get("messages") or ()
+    policy = next((_text(m.get("content")) for m in messages if m.get("role") == "system"), "")
     customer = rows[0][0].customer
     cases = {c.case_id: _text(s.get("input")) for (c, _), s in zip(rows, samples, strict=True)}
-    cases |= {str(name): str(name) for name in about["dataset"].get("sample_ids") or () if str(name) not in cases}
+    for name in map(str, about["dataset"].get("sample_ids") or ()):
+        cases.setdefault(name, name)
     trials = (about.get("config") or {}).get("epochs") or max(c.trial for c, _ in rows)
     notes = []
     if invalid := [f"{s.get('id')}, epoch {s.get('epoch') or 1}" for s in present if s.get("invalidation")]:
@@ -70,9 +71,8 @@ def read_inspect(data: bytes, path: Path, model: str | None, domain: str | None)
     if status != "success":
         planned = len(cases) * int(trials)
         notes.append(f"the evaluation did not end well ({status}): the log has {len(present)} of {planned} samples")
-    policy = _text(first.get("content"))
     sources = [{"created_at": about.get("created")} | sample for sample in samples]
-    return Imported(agent, customer, f"inspect {domain}", policy, cases, trials, rows, sources, notes)
+    return Imported(model, customer, f"inspect {domain}", policy, cases, trials, rows, sources, notes)
 
 
 def log_parts(data: bytes, path: Path) -> tuple[Json, list[Json]]:
@@ -152,26 +152,32 @@ def _resolved(value: Any, attached: dict[str, str]) -> Any:
     return value
 
 
-def _row(sample: Json, header: Json, model: str, domain: str, ours: bool) -> Row:
-    spoke = ((header.get("eval") or {}).get("metadata") or {}).get("customer") if ours else None
+def _row(sample: Json, header: Json, model: str, domain: str) -> Row:
+    ours = (header.get("plan") or {}).get("name") == "deskbench"
+    spoke = (header["eval"].get("metadata") or {}).get("customer") if ours else None
     customer = str(spoke["value"]) if isinstance(spoke, dict) else "unknown"
     talk = FlatChat(str(sample.get("id")), int(sample.get("epoch") or 1), model, customer)
     for message in sample.get("messages") or ():
         _read_message(talk, message)
     about = sample.get("metadata") or {}
-    error, limit = sample.get("error"), sample.get("limit")
-    ending, halted = about.get("ended_by"), str(limit.get("type") if isinstance(limit, dict) else limit)
-    faults = [Fault("infrastructure", "crashed", str(error.get("message")))] if isinstance(error, dict) else []
-    if not error and halted in OF_THE_WORLD:
-        faults = [Fault("infrastructure", f"{halted}_limit", "what halted this sample was not the model")]
-    if error or faults:
-        ended_by = "infrastructure_fault"
-    elif isinstance(ending, str) and ending in ENDINGS:
-        ended_by = ending
+    error, limit, ended_by = sample.get("error"), sample.get("limit"), about.get("ended_by")
+    halted = str(limit.get("type") if isinstance(limit, dict) else limit)
+    record = talk.record
+    if isinstance(error, dict):
+        record.faults = [Fault("infrastructure", "crashed", str(error.get("message")))]
+    elif not error and halted in OF_THE_WORLD:
+        record.faults = [Fault("infrastructure", f"{halted}_limit", "what halted this sample was not the model")]
+    if error or record.faults:
+        record.ended_by = "infrastructure_fault"
+    elif isinstance(ended_by, str) and ended_by in ENDINGS:
+        record.ended_by = ended_by
     else:
-        ended_by = "turn_limit" if limit else "closed_by_agent"
-    talk.record.ended_by, talk.record.faults = ended_by, faults
-    _add_usage(talk.record, sample.get("model_usage") or {}, (header.get("eval") or {}).get("model"))
+        record.ended_by = "turn_limit" if limit else "closed_by_agent"
+    for name, counts in (sample.get("model_usage") or {}).items():
+        side = "agent" if name == header["eval"].get("model") else "customer" if name == customer else name
+        calls = sum(m.side == side for m in record.messages) + (len(record.tool_calls) if side == "agent" else 0)
+        kept = {count: int(counts.get(theirs) or 0) for count, theirs in TOKENS.items()}
+        record.usage[side] = Usage(**kept, calls=calls)
     scores = sample.get("scores") or {}
     name = _headline(header, scores)
     reward = _number(scores[name].get("value")) if name in scores else None
@@ -180,7 +186,7 @@ def _row(sample: Json, header: Json, model: str, domain: str, ours: bool) -> Row
         known = names_of(Score)
         score |= {n: given.get("value") for n, given in scores.items() if n in known}
         score |= {n: about[n] for n in ("bucket", "intent") if about.get(n) is not None}
-    return talk.record, score
+    return record, score
 
 
 def _read_message(talk: FlatChat, message: Json) -> None:
@@ -225,12 +231,3 @@ def _number(value: Any) -> float | None:
         with suppress(ValueError):
             value = float(value) if known is None else known
     return float(value) if isinstance(value, int | float) and isfinite(value) else None
-
-
-def _add_usage(record: Conversation, used: Json, agent: Any) -> None:
-    """Add tokens by side, where the models' names identify the sides."""
-    for name, counts in used.items():
-        side = "agent" if name == agent else "customer" if name == record.customer else name
-        calls = sum(m.side == side for m in record.messages) + (len(record.tool_calls) if side == "agent" else 0)
-        kept = {ours: int(counts.get(theirs) or 0) for ours, theirs in TOKENS.items()}
-        record.usage[side] = Usage(**kept, calls=calls)

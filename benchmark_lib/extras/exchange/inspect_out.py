@@ -15,7 +15,7 @@ from ...project import slug
 from ...records import NOT_SCORED, ToolCall, Usage, content_hash
 from ...runfile import RunFile
 from ...scoring.metrics import METRICS
-from .chats import Chat, Json, chats_of, key_of
+from .chats import Chat, Json, chats_of
 from .inspect_in import TOKENS
 
 LOG_VERSION = 2
@@ -147,11 +147,11 @@ def _words(message: Json) -> str:
 
 
 def _called(call: ToolCall, thoughts: list[str]) -> list[Json]:
-    broken = isinstance(call.arguments, str)
-    made: Json = {"id": key_of(call), "function": call.name, "arguments": call.named, "type": "function"}
+    key, broken = f"call_{call.index}", isinstance(call.arguments, str)
+    made: Json = {"id": key, "function": call.name, "arguments": call.named, "type": "function"}
     made |= {"parse_error": call.arguments} if broken else {}
     content = orjson.dumps(call.result).decode()
-    answer: Json = {"role": "tool", "content": content, "tool_call_id": key_of(call), "function": call.name}
+    answer: Json = {"role": "tool", "content": content, "tool_call_id": key, "function": call.name}
     if call.error:
         answer["error"] = {"type": "parsing" if broken else "unknown", "message": call.error}
     return [{"role": "assistant", "content": _content("", thoughts), "tool_calls": [made]}, answer]

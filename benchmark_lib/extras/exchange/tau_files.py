@@ -7,11 +7,9 @@ import re
 from collections import Counter
 from pathlib import Path
 
-import orjson
-
 from ...errors import BadInput
 from ...records import Fault, Usage
-from .chats import TOKENS, FlatChat, Imported, Json, Row, json_of, named_few
+from .chats import FlatChat, Imported, Json, Row, json_of, json_or_text, named_few
 
 TAU_BENCH_NAME = re.compile(
     r"^(?:tool-calling|act|react|few-shot)-(?P<model>.+)-\d+(?:\.\d+)?_range_-?\d+-+\d+_user-(?P<customer>.+)-[a-z]+_\d+$"
@@ -73,18 +71,18 @@ def _tau_bench_row(entry: Json, model: str, customer: str, domain: str) -> Row:
     info = entry["info"] or {}
     for m in entry["traj"]:
         _read_chat_message(talk, m)
-    faults = []
+    record = talk.record
     if "error" in info:
-        ended_by = "infrastructure_fault"
-        faults.append(Fault("infrastructure", "crashed", str(info["error"])))
+        record.ended_by = "infrastructure_fault"
+        record.faults = [Fault("infrastructure", "crashed", str(info["error"]))]
     elif info.get("reward_info") is None:
-        ended_by = "turn_limit"
-    elif talk.left is None:
-        ended_by = "handed_over" if talk.transferred else "closed_by_agent"
+        record.ended_by = "turn_limit"
+    elif talk.left:
+        talk.end_by_token()
     else:
-        ended_by = TOKENS[talk.left]
-    talk.record.ended_by, talk.record.faults = ended_by, faults + _out_of_scope(ended_by)
-    return talk.record, talk.score(domain, entry["reward"], "DB+OUTPUT") | {"customer_cost_usd": info.get("user_cost")}
+        record.ended_by = "handed_over" if talk.transferred else "closed_by_agent"
+    score = talk.score(domain, entry["reward"], "DB+OUTPUT")
+    return record, score | {"customer_cost_usd": info.get("user_cost")}
 
 
 def _read_chat_message(talk: FlatChat, m: Json) -> None:
@@ -114,10 +112,7 @@ def _read_chat_message(talk: FlatChat, m: Json) -> None:
 def _action_in(text: str) -> Json | None:
     """Return the call that a text strategy wrote after ``Action:``."""
     _, mark, tail = text.rpartition("Action:")
-    try:
-        action = orjson.loads(tail.strip()) if mark else None
-    except orjson.JSONDecodeError:
-        return None
+    action = json_or_text(tail.strip()) if mark else None
     return action if isinstance(action, dict) and "name" in action else None
 
 
@@ -154,9 +149,9 @@ def read_tau2(data: bytes, path: Path, model: str | None, domain: str | None) ->
     if not rows:
         why = f": {notes[0]}" if notes else ": there is nothing to import"
         raise BadInput(f"{path} has no simulations{why}")
-    cases = {f"{domain}_{task_id}": task for task_id, task in tasks.items()} | {
-        c.case_id: c.case_id for c, _ in rows if c.case_id not in {f"{domain}_{t}" for t in tasks}
-    }
+    cases = {f"{domain}_{task_id}": task for task_id, task in tasks.items()}
+    for c, _ in rows:
+        cases.setdefault(c.case_id, c.case_id)
     bases = sorted({score["reward_basis"] for _, score in rows})
     trials = max(int(info.get("num_trials") or 1), *(c.trial for c, _ in rows))
     version, policy = f"tau2 {domain} ({', '.join(bases)})", environment.get("policy") or ""
@@ -198,10 +193,11 @@ def _tau2_row(simulation: Json, task: Json, trial: int, model: str, customer: st
     messages = simulation.get("messages") or []
     for m in messages:
         _read_tau2_message(talk, m)
-    ended_by, faults = _tau2_ending(simulation, talk)
+    record = talk.record
+    record.usage = _tau2_usage(messages)
+    _end_tau2(simulation, talk)
     if not messages:
-        faults.append(Fault("infrastructure", "no_text", "the file contains no messages from this conversation"))
-    talk.record.ended_by, talk.record.faults, talk.record.usage = ended_by, faults, _tau2_usage(messages)
+        record.faults.append(Fault("infrastructure", "no_text", "the file contains no messages from this conversation"))
     reward = simulation.get("reward_info") or {}
     basis = reward.get("reward_basis") or (task.get("evaluation_criteria") or {}).get("reward_basis") or DEFAULT_BASIS
     score = talk.score(domain, reward.get("reward"), "+".join(sorted(basis)))
@@ -211,7 +207,7 @@ def _tau2_row(simulation: Json, task: Json, trial: int, model: str, customer: st
         )
     # A cost of 0 may also mean that the model has no price in tau2's list, so it counts as unknown here.
     costs = {"cost_usd": "agent_cost", "customer_cost_usd": "user_cost"}
-    return talk.record, score | {ours: simulation.get(source) or None for ours, source in costs.items()}
+    return record, score | {ours: simulation.get(source) or None for ours, source in costs.items()}
 
 
 def _read_tau2_message(talk: FlatChat, m: Json) -> None:
@@ -227,24 +223,20 @@ def _read_tau2_message(talk: FlatChat, m: Json) -> None:
         talk.say(side, m.get("content"))
 
 
-def _tau2_ending(simulation: Json, talk: FlatChat) -> tuple[str, list[Fault]]:
+def _end_tau2(simulation: Json, talk: FlatChat) -> None:
+    record = talk.record
     reason = str(simulation.get("termination_reason") or "").rpartition(".")[2].lower()
+    record.ended_by = TAU2_ENDINGS.get(reason, "agent_fault")
     if simulation.get("skipped"):
-        return "infrastructure_fault", [Fault("infrastructure", "skipped", "the run of this simulation crashed")]
-    ended_by = TAU2_ENDINGS.get(reason, "agent_fault")
-    if reason == "user_stop" and talk.left:
-        ended_by = TOKENS[talk.left]
+        record.ended_by = "infrastructure_fault"
+        record.faults = [Fault("infrastructure", "skipped", "the run of this simulation crashed")]
+    elif reason == "user_stop" and talk.left:
+        talk.end_by_token()
     elif reason == "agent_stop" and talk.transferred:
-        ended_by = "handed_over"
-    if reason in ("user_stop", "agent_stop", "max_steps"):
-        return ended_by, _out_of_scope(ended_by)
-    side = ended_by.removesuffix("_fault") if ended_by.endswith("_fault") else "judge"
-    return ended_by, [Fault(side, reason or "unknown", "the termination reason in the file")]
-
-
-def _out_of_scope(ended_by: str) -> list[Fault]:
-    fault = Fault("customer", "out_of_scope", "the customer's instructions did not cover what it was asked")
-    return [fault] if ended_by == "customer_fault" else []
+        record.ended_by = "handed_over"
+    elif reason not in ("user_stop", "agent_stop", "max_steps"):
+        side = record.ended_by.removesuffix("_fault") if record.ended_by.endswith("_fault") else "judge"
+        record.faults = [Fault(side, reason or "unknown", "the termination reason in the file")]
 
 
 def _tau2_usage(messages: list[Json]) -> dict[str, Usage]:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, BinaryIO, cast
+from typing import Any
 
 import orjson
 
@@ -96,7 +96,7 @@ class LogReader:
                 raise BadInput(f"{path} cannot be read ({why}): check it") from None
 
     def _lines(self, path: Path) -> Iterator[Logged]:
-        with cast(BinaryIO, gzip.open(path, "rb") if path.suffix == ".gz" else path.open("rb")) as file:
+        with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
             for number, line in enumerate(iter(lambda: file.readline(LONGEST_LINE), b""), 1):
                 line = line.removeprefix(BOM_UTF8)  # on every line, because files may have been joined
                 if not line.strip():
@@ -202,8 +202,9 @@ def _read(chat: FlatChat, message: dict[str, Any]) -> None:
     else:
         calls = message.get("tool_calls") or ()
         for call in calls:
-            function = call.get("function") if isinstance(call, dict) else None
-            about = function if isinstance(function, dict) else call if isinstance(call, dict) else {}
-            chat.call(str(call.get("id")) if about else "", about.get("name"), about.get("arguments"))
+            call = call if isinstance(call, dict) else {}
+            function = call.get("function")
+            about = function if isinstance(function, dict) else call
+            chat.call(str(call.get("id")), about.get("name"), about.get("arguments"))
         if text or not calls:
             chat.say(ROLES[role], text)
