@@ -5,6 +5,8 @@ conversation is about.
 """
 
 import asyncio
+import contextlib
+import math
 import time
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
@@ -32,9 +34,9 @@ class NotYourTurn(Exception):
 
 @dataclass(eq=False)
 class _View:
-    """A conversation as its player sees it; `begun` counts items from before this session."""
+    """A conversation as its player sees it; `begun` counts its items when a chair took it, 0 if it still waits."""
 
-    chair: int | None
+    chair: int | None = None
     items: list[Item] = field(default_factory=list)
     messages: list[Any] = field(default_factory=list)
     answer: asyncio.Future[Completion] | None = None
@@ -43,11 +45,14 @@ class _View:
     over: bool = False
 
 
+_NOTHING = _View(over=True)
+
+
 @dataclass
 class _Chair:
     """A place for one player, with the current conversation and the number played so far."""
 
-    view: _View | None = None
+    view: _View = _NOTHING
     views: int = 0
     used: bool = False
     told_of_end: bool = False
@@ -70,18 +75,17 @@ class Chairs:
         The agent's tools, once a conversation has begun: name, description and parameters of each.
     closed : str or None
         Why no further conversation will follow; None as long as one may.
-    left : int or None
-        Number of conversations still to finish, including open ones; None if unknown.
+    left : float
+        Number of conversations still to finish, including open ones; infinite until the run begins.
     """
 
     def __init__(self, count: int, side: str = "agent"):
         self.count, self.side = count, side
         self.closed: str | None = None
-        self.left: int | None = None
+        self.left = math.inf
         self.tools: list[dict[str, Any]] = []
         self._chairs = {number: _Chair() for number in range(1, count + 1)}
         self._views: dict[Hashable, _View] = {}
-        self._waiting: list[_View] = []
         self._changed = asyncio.Event()
 
     # What the run does.
@@ -91,14 +95,8 @@ class Chairs:
     ) -> Completion:
         """Wait for the player's answer in a conversation; `chair` played the conversation before."""
         self.tools = [tool["function"] for tool in tools or []]
-        view = self._views.get(conversation)
-        if view is None:
-            view = self._views[conversation] = _View(chair if chair in self._chairs else None)
-            view.items = _items([], messages)
-            view.begun = len(view.items)
-            self._waiting.append(view)
-        else:
-            view.items += _items(view.messages, messages)
+        view = self._views.setdefault(conversation, _View(chair if chair in self._chairs else None))
+        view.items += _items(view.messages, messages)
         view.messages = list(messages)
         view.answer = asyncio.get_running_loop().create_future()
         self._tell()
@@ -110,13 +108,11 @@ class Chairs:
     def ended(self, conversation: Hashable, record: Conversation) -> None:
         """Show the other side's last message and the end of the conversation."""
         view = self._views.pop(conversation, None)
-        if self.left is not None:
-            self.left -= 1
+        self.left -= 1
         if view is None:
             return
-        last = record.messages[-1] if record.messages else None
-        if last is not None and last.side != self.side:
-            view.items.append({"kind": "words", "text": _LAST_WORDS[self.side].format(last.text)})
+        if record.messages and record.messages[-1].side != self.side:
+            view.items.append({"kind": "words", "text": _LAST_WORDS[self.side].format(record.messages[-1].text)})
         faults = [f.detail for f in record.faults if f.side == self.side]
         own_fault = record.ended_by == f"{self.side}_fault" and faults
         view.items.append({"kind": "over", "why": faults[-1] if own_fault else ""})
@@ -140,41 +136,35 @@ class Chairs:
 
         A chair whose conversation is over takes the next conversation.
         """
-        chair, until = self._chairs[number], time.monotonic() + wait_s
-        chair.used = True
+        self._chairs[number].used = True
+        until = time.monotonic() + wait_s
         while True:
-            changed, items = self._changed, self._unseen(number, chair)
-            if items or self.my_turn(number) or time.monotonic() >= until:
+            changed, items = self._changed, self._unseen(number)
+            left_s = until - time.monotonic()
+            if items or self.my_turn(number) or left_s <= 0:
                 return items
-            try:
-                await asyncio.wait_for(changed.wait(), until - time.monotonic())
-            except TimeoutError:
-                return self._unseen(number, chair)
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(changed.wait(), left_s)
 
     def again(self, number: int) -> list[Item]:
         """Return all items of a chair's conversation, from the prompt on and including its own."""
         chair = self._chairs[number]
         chair.used = True
-        if chair.view is None:
-            return []
         chair.view.shown = len(chair.view.items)
-        return [*self._opening(chair, whole=True), *chair.view.items]
+        return [*self._opening(chair, whole=True), *chair.view.items] if chair.view.items else []
 
-    def only_others_play(self, number: int) -> bool:
-        """Return whether no conversation is left for a chair, because other chairs play them all."""
-        view = self._chairs[number].view
-        free = view is None or view.over
-        taken = sum(one not in self._waiting for one in self._views.values())
-        return free and self.left is not None and self.left <= taken
-
-    def dismiss(self, number: int) -> None:
-        """Record that a chair knows that no conversation will follow, so that nobody waits for it."""
-        self._chairs[number].told_of_end = True
+    def may_stop(self, number: int) -> bool:
+        """Return whether other chairs play all that is left; if so, nobody waits for this chair at the end."""
+        chair = self._chairs[number]
+        taken = sum(view.begun > 0 for view in self._views.values())
+        may = chair.view.over and self.left <= taken
+        chair.told_of_end |= may
+        return may
 
     def my_turn(self, number: int) -> bool:
         """Return whether an answer is due from a chair."""
-        view = self._chairs[number].view
-        return view is not None and view.answer is not None and not view.answer.done()
+        answer = self._chairs[number].view.answer
+        return answer is not None and not answer.done()
 
     def say(self, number: int, text: str, acts: Sequence[dict[str, str]] = (), end: bool = False) -> None:
         """Send a message.
@@ -199,53 +189,47 @@ class Chairs:
 
         Raise `NotYourTurn` if no answer is due.
         """
-        view = self._chairs[number].view
-        length = len(view.messages) if view else 0
+        length = len(self._chairs[number].view.messages)
         asked = [RequestedCall(f"call_{length}_{n}", name, arguments) for n, (name, arguments) in enumerate(calls)]
         self._answer(number, Completion("", asked, "tool_calls", Usage(calls=1, missing=1)))
 
     def _answer(self, number: int, completion: Completion) -> None:
-        view = self._chairs[number].view
-        if view is None or view.answer is None or view.answer.done():
+        answer = self._chairs[number].view.answer
+        if answer is None or answer.done():
             raise NotYourTurn
         completion.raw = {"chair": number}
-        view.answer.set_result(completion)
+        answer.set_result(completion)
 
-    def _unseen(self, number: int, chair: _Chair) -> list[Item]:
+    def _unseen(self, number: int) -> list[Item]:
         items: list[Item] = []
-        if chair.view is None or (chair.view.over and chair.view.shown == len(chair.view.items)):
-            chair.view = self._take(number)
-            if chair.view is not None:
+        chair = self._chairs[number]
+        if chair.view.over and chair.view.shown == len(chair.view.items):
+            waiting = [view for view in self._views.values() if not view.begun]
+            # Conversations that other chairs began come last, because their players may return.
+            rank = {number: 0, None: 1}
+            chair.view = min(waiting, key=lambda view: rank.get(view.chair, 2), default=_NOTHING)
+            if waiting:
+                chair.view.begun = len(chair.view.items)
                 chair.views += 1
-                items = self._opening(chair, whole=chair.views == 1)
-        if chair.view is not None:
-            view, first = chair.view, chair.view.shown
-            items += [i for n, i in enumerate(view.items[first:], first) if i["kind"] != "own" or n < view.begun]
-            view.shown = len(view.items)
+                items = self._opening(chair, whole=chair.views == 1 or self.side == "customer")
+        view = chair.view
+        new = list(enumerate(view.items))[view.shown :]
+        items += [item for n, item in new if item["kind"] != "own" or n < view.begun]
+        view.shown = len(view.items)
         if self.closed is not None and not items:
             chair.told_of_end = True
             items = [{"kind": "finished", "why": self.closed}]
         return items
 
-    def _take(self, number: int) -> _View | None:
-        """Return the next conversation for a chair, beginning with its own from earlier sessions."""
-        # Conversations that other chairs began come last, because their players may return.
-        rank = {number: 0, None: 1}
-        view = min((one for one in self._waiting if not one.over), key=lambda one: rank.get(one.chair, 2), default=None)
-        self._waiting = [one for one in self._waiting if one is not view and not one.over]
-        return view
-
     def _opening(self, chair: _Chair, whole: bool) -> list[Item]:
         """Return the items before a conversation; unless `whole`, omit tools and a known prompt."""
-        assert chair.view is not None
-        system = "\n\n".join(m["content"] for m in chair.view.messages if m["role"] == "system")
-        whole = whole or self.side == "customer"
+        prompt = chair.view.messages[0]["content"]
         number = {"kind": "conversation", "number": chair.views, "resumed": chair.view.begun > 1}
-        tools: list[Item] = [{"kind": "tools", "tools": self.tools}] if self.tools else []
-        if whole or not chair.prompt:
-            chair.prompt = system
-            return [*([{"kind": "prompt", "text": system}] if system else []), *(tools if whole else ()), number]
-        new = system.removeprefix(chair.prompt).strip()
+        if whole:
+            chair.prompt = prompt
+            tools: list[Item] = [{"kind": "tools", "tools": self.tools}] if self.tools else []
+            return [{"kind": "prompt", "text": prompt}, *tools, number]
+        new = prompt.removeprefix(chair.prompt).strip()
         return [number, {"kind": "prompt", "text": new}] if new else [number]
 
     def _tell(self) -> None:
@@ -266,14 +250,13 @@ def _items(before: list[Any], now: list[Any]) -> list[Item]:
     same = 0
     while same < min(len(before), len(now)) and before[same] == now[same]:
         same += 1
-    names = {c["id"]: c["function"] for m in now for c in m.get("tool_calls") or []}
+    names = {c["id"]: c["function"]["name"] for m in now for c in m.get("tool_calls") or []}
     items: list[Item] = []
     for message in now[same:]:
         if message["role"] == "user":
             items.append({"kind": "words", "text": message["content"]})
         elif message["role"] == "tool":
-            called = names[message["tool_call_id"]]
-            items.append({"kind": "result", "name": called["name"], "text": message["content"]})
+            items.append({"kind": "result", "name": names[message["tool_call_id"]], "text": message["content"]})
         elif message["role"] == "assistant":
             calls = [[c["function"]["name"], c["function"]["arguments"]] for c in message.get("tool_calls") or []]
             items.append({"kind": "own", "text": message["content"] or "", "calls": calls})

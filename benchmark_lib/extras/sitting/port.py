@@ -178,9 +178,7 @@ class Seats:
     def _told(self, request: web.Request, items: list[Item]) -> web.Response:
         number = self._chair(request)
         your_turn = self.chairs.my_turn(number)
-        idle = not items and self.chairs.only_others_play(number)
-        if idle:
-            self.chairs.dismiss(number)
+        idle = not items and self.chairs.may_stop(number)
         if "application/json" in request.headers.get("Accept", ""):
             reply = {"items": items, "your_turn": your_turn, "only_others_play": idle}
             return web.json_response(reply, dumps=lambda value: orjson.dumps(value).decode())
