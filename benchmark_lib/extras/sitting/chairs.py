@@ -28,7 +28,7 @@ _LAST_WORDS = {"agent": "{}", "customer": "The desk writes:\n\n{}"}
 """Format of the other side's last message, by the player's side; it matches that of earlier messages."""
 
 
-class NotYourTurn(Exception):
+class NotYourTurn(ValueError):
     """A chair sent an answer although none was due."""
 
 
@@ -196,7 +196,7 @@ class Chairs:
     def _answer(self, number: int, completion: Completion) -> None:
         answer = self._chairs[number].view.answer
         if answer is None or answer.done():
-            raise NotYourTurn
+            raise NotYourTurn("Nothing waits for an answer of yours.")
         completion.raw = {"chair": number}
         answer.set_result(completion)
 

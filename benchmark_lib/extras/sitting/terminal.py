@@ -4,10 +4,11 @@ import asyncio
 import contextlib
 import difflib
 import json
-import os
 import shutil
 import sys
 from collections.abc import Awaitable, Callable
+from functools import partial
+from io import FileIO
 from typing import Any
 
 from ...errors import BadInput
@@ -41,10 +42,6 @@ ReadLine = Callable[[str], Awaitable[str]]
 """Function that prompts for a line and returns it without its line break; raises EOFError at the end of input."""
 
 
-class _Quit(Exception):
-    """The player has left the chair."""
-
-
 async def in_terminal(chairs: Chairs, experiment: Experiment) -> RunFile:
     """Play a session in this terminal until it is finished or the player quits.
 
@@ -70,10 +67,19 @@ def line_reader(chairs: Chairs) -> ReadLine:
     """Return a reader of lines from the keyboard (with history and completion) or from a pipe."""
     if not sys.stdin.isatty():
         try:
-            return _Pipe(sys.stdin.fileno()).line
+            piped = FileIO(sys.stdin.fileno(), closefd=False)
         except OSError:
             mend = "use --port for a program, or run the command in a terminal"
             raise BadInput(f"there is no terminal here: {mend}") from None
+
+        async def piped_line(prompt: str) -> str:
+            # a thread that reads without a buffer and its lock does not keep the process alive
+            line: bytes = await in_thread(piped.readline)
+            if not line:
+                raise EOFError
+            return line.decode("utf-8", "replace").rstrip("\r\n")
+
+        return piped_line
     from prompt_toolkit import PromptSession
     from prompt_toolkit.completion import WordCompleter
     from prompt_toolkit.shortcuts import CompleteStyle
@@ -92,22 +98,6 @@ def line_reader(chairs: Chairs) -> ReadLine:
     return line
 
 
-class _Pipe:
-    """Lines of a pipe or file, read in a thread that does not keep the process alive."""
-
-    def __init__(self, handle: int):
-        self._handle, self._rest, self._ended = handle, b"", False
-
-    async def line(self, prompt: str) -> str:
-        while b"\n" not in self._rest and not self._ended:
-            more = await in_thread(os.read, self._handle, 65_536)
-            self._rest, self._ended = self._rest + more, not more
-        if not self._rest:
-            raise EOFError
-        line, _, self._rest = self._rest.partition(b"\n")
-        return line.decode("utf-8", "replace").rstrip("\r")
-
-
 class Terminal:
     """A player at a terminal."""
 
@@ -121,7 +111,7 @@ class Terminal:
             while not await self._show_news():
                 while self.chairs.my_turn(CHAIR):
                     await self._command()
-        except (_Quit, EOFError):
+        except EOFError:
             _print("\nEverything you sent is saved.")
 
     async def _show_news(self) -> bool:
@@ -153,30 +143,22 @@ class Terminal:
         await getattr(self, f"_{word}")(rest.strip())
 
     async def _say(self, text: str, end: bool = False) -> None:
-        words = await self._message(text)
+        lines = [text]
+        if not text:
+            _print("Your message, up to a line that contains only a dot:")
+        while (line := await self._read_line("| ")).strip() != END_OF_MESSAGE:
+            lines.append(line)
+        words = "\n".join(lines).strip()
         if not words:
             _print("(nothing was sent)")
         elif self.chairs.side == "agent":
             self.chairs.say(CHAIR, words)
         else:
-            asked = await self._line(f"{READ_AS} (Enter for nothing): ")
-            acts, why_not = acts_of(asked)
-            while why_not:
-                _print(why_not)
-                acts, why_not = acts_of(await self._line(f"{READ_AS}: "))
+            acts = await self._asked(f"{READ_AS} (Enter for nothing): ", acts_of)
             self.chairs.say(CHAIR, words, acts, end)
 
     async def _leave(self, text: str) -> None:
         await self._say(text, end=True)
-
-    async def _message(self, first: str) -> str:
-        """Read the lines of a message up to the dot."""
-        lines = [first] if first else []
-        if not first:
-            _print("Your message, up to a line that contains only a dot:")
-        while (line := await self._read_line("| ")).strip() != END_OF_MESSAGE:
-            lines.append(line)
-        return "\n".join(lines).strip()
 
     async def _call(self, rest: str) -> None:
         name, _, given = rest.partition(" ")
@@ -184,27 +166,25 @@ class Terminal:
         if tool is None:
             _print(f"There is no tool {name!r}: `tools` lists them." if name else "Which tool? `tools` lists them.")
             return
-        if not given.strip():
-            self.chairs.call(CHAIR, [(name, await self._arguments(tool["parameters"]))])
-            return
-        try:
-            arguments = json.loads(given)
-        except json.JSONDecodeError as error:
-            _print(f"The arguments are not JSON ({error}): write them as {{...}}, or leave them out to be asked.")
-            return
+        arguments: Any = {}
+        if given.strip():
+            try:
+                arguments = json.loads(given)
+            except json.JSONDecodeError as error:
+                _print(f"The arguments are not JSON ({error}): write them as {{...}}, or leave them out to be asked.")
+                return
+        else:
+            for field in fields_of(tool["parameters"]):
+                await self._asked(f"  {field.place} ({field.hint}): ", partial(field.put, arguments=arguments))
         self.chairs.call(CHAIR, [(name, arguments if isinstance(arguments, dict) else given)])
 
-    async def _arguments(self, schema: dict[str, Any]) -> dict[str, Any]:
-        arguments: dict[str, Any] = {}
-        for field in fields_of(schema):
-            while True:
-                typed = await self._line(f"  {field.place} ({field.hint}): ")
-                try:
-                    field.put(typed, arguments)
-                    break
-                except ValueError as error:
-                    _print(f"  {error}")
-        return arguments
+    async def _asked(self, prompt: str, read: Callable[[str], Any]) -> Any:
+        """Ask until `read` accepts the line; return what it makes of it."""
+        while True:
+            try:
+                return read(await self._line(prompt))
+            except ValueError as error:
+                _print(f"  {error}")
 
     async def _tools(self, name: str) -> None:
         tools = [tool for tool in self.chairs.tools if not name or tool["name"] == name]
@@ -217,12 +197,12 @@ class Terminal:
         _print(HELP[self.chairs.side])
 
     async def _quit(self, rest: str) -> None:
-        raise _Quit
+        raise EOFError
 
     async def _line(self, prompt: str) -> str:
         line = await self._read_line(prompt)
         if line.strip() == "quit":
-            raise _Quit
+            raise EOFError
         return line
 
 

@@ -11,7 +11,7 @@ from markupsafe import Markup
 from ...experiment import Experiment
 from ...reports.html import transcript_css
 from ...threads import running_loop
-from .chairs import Chairs, Item, NotYourTurn
+from .chairs import Chairs, Item
 from .session import play
 from .wording import READ_AS, Field, acts_of, fields_of, spread, tool_text, visible
 
@@ -34,16 +34,15 @@ class ChairWidget(w.VBox):
 
     def __init__(self, seat: Callable[[], tuple[Chairs, Experiment]]):
         super().__init__(layout=WIDE)
-        self._seat, self._loop = seat, running_loop()
+        self._seat = seat
+        self._loop: Any = running_loop()
         self.chairs, self._experiment = seat()
         self._items: list[Item] = []
         self._tasks: list[asyncio.Task[None]] = []
         self.status, self.talk, self.instructions = w.HTML(), w.HTML(), w.HTML()
-        self.begin, self.stop = w.Button(description="Begin"), w.Button(description="Stop", disabled=True)
-        self.onward = w.Button(description="Next conversation", disabled=True)
-        self.begin.on_click(self._in_loop(self._on_begin))
-        self.stop.on_click(self._in_loop(self._on_stop))
-        self.onward.on_click(self._in_loop(self._on_next))
+        self.begin = self._button("Begin", self._on_begin)
+        self.onward = self._button("Next conversation", self._on_next, disabled=True)
+        self.stop = self._button("Stop", self._on_stop, disabled=True)
         self._build_answer()
         folded = w.Accordion([self.instructions], titles=["Your instructions"], selected_index=None)
         if self.chairs.side == "customer":
@@ -58,30 +57,30 @@ class ChairWidget(w.VBox):
         """Return the widget with a sentence for viewers without widgets."""
         return {**super()._repr_mimebundle_(**how), "text/html": f"<p>{STATIC}</p>"}
 
-    def _in_loop(self, handle: Callable[[], None]) -> Callable[[w.Button], None]:
-        """Return a click handler that runs in the conversation's event loop."""
+    def _button(self, label: str, handle: Callable[[], None], **looks: Any) -> w.Button:
+        """Return a button whose handler runs in the conversation's event loop; what it refuses becomes the status."""
 
-        def clicked(button: w.Button) -> None:
-            if self._loop is None:
+        def handled() -> None:
+            try:
                 handle()
-            else:
-                self._loop.call_soon_threadsafe(handle)
+            except ValueError as error:
+                self._say_status(str(error))
 
-        return clicked
+        button = w.Button(description=label, **looks)
+        button.on_click(lambda _: self._loop.call_soon_threadsafe(handled))
+        return button
 
     # The means to answer.
 
     def _build_answer(self) -> None:
         self.message = w.Textarea(placeholder="Your message", rows=7, layout=WIDE)
-        self.send = w.Button(description="Send", button_style="primary")
-        self.send.on_click(self._in_loop(self._on_send))
+        self.send = self._button("Send", self._on_send, button_style="primary")
         self.acts = w.Text(placeholder=READ_AS, layout=WIDE)
         self.last = w.Checkbox(description="This is my last message", indent=False)
         self.tool = w.Dropdown(description="Tool", layout=WIDE)
         self.tool.observe(self._show_fields, names="value")
         self.about, self.fields = w.HTML(), w.VBox()
-        self.make_call = w.Button(description="Call")
-        self.make_call.on_click(self._in_loop(self._on_call))
+        self.make_call = self._button("Call", self._on_call)
         self._fields: list[tuple[Field, w.Text]] = []
         if self.chairs.side == "agent":
             calling = w.VBox([self.tool, self.about, self.fields, self.make_call], layout=WIDE)
@@ -101,38 +100,26 @@ class ChairWidget(w.VBox):
 
     def _on_send(self) -> None:
         words = self.message.value.strip()
-        acts, why_not = acts_of(self.acts.value)
-        if not words or why_not:
-            self._say_status(why_not or "The message is empty.")
-            return
-        if self._answered(lambda: self.chairs.say(CHAIR, words, acts, self.last.value)):
-            self._add([{"kind": "own", "text": words, "calls": []}])
-            self.message.value, self.acts.value, self.last.value = "", "", False
+        acts = acts_of(self.acts.value)
+        if not words:
+            raise ValueError("The message is empty.")
+        self.chairs.say(CHAIR, words, acts, self.last.value)
+        self._sent(words, [])
+        self.message.value, self.acts.value, self.last.value = "", "", False
 
     def _on_call(self) -> None:
         arguments: dict[str, Any] = {}
         for field, box in self._fields:
-            try:
-                field.put(box.value, arguments)
-            except ValueError as error:
-                self._say_status(str(error))
-                return
-        name = self.tool.value
-        if self._answered(lambda: self.chairs.call(CHAIR, [(name, arguments)])):
-            self._add([{"kind": "own", "text": "", "calls": [[name, json.dumps(arguments, ensure_ascii=False)]]}])
-            self._show_fields()
+            field.put(box.value, arguments)
+        self.chairs.call(CHAIR, [(self.tool.value, arguments)])
+        self._sent("", [[self.tool.value, json.dumps(arguments, ensure_ascii=False)]])
+        self._show_fields()
 
-    def _answered(self, answer: Any) -> bool:
-        """Pass on an answer; return False if none was due."""
-        try:
-            answer()
-        except NotYourTurn:
-            self._say_status("Nothing waits for an answer of yours.")
-            return False
+    def _sent(self, text: str, calls: list[list[str]]) -> None:
         self._enable(False)
         self._say_status("Sent.")
         self._tasks.append(asyncio.ensure_future(self._watch()))
-        return True
+        self._add([{"kind": "own", "text": text, "calls": calls}])
 
     # The view of the player.
 

@@ -5,7 +5,7 @@ Every line is quoted, so that no words of a conversation can be mistaken for the
 
 import json
 import textwrap
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -30,8 +30,19 @@ def as_text(items: list[Item], side: str, *, indent: bool = False, width: int | 
     width : int, optional
         Width at which to break longer lines.
     """
-    wording = _Wording(side, indent, width)
-    return "\n\n".join(getattr(wording, item["kind"])(item) for item in items)
+
+    def quoted(text: str) -> str:
+        lines = visible(text.replace("\r\n", "\n")).split("\n")
+        if width is not None:
+            lines = [short for line in lines for short in _broken(line, max(width - len(BAR) - 1, 20))]
+        return "\n".join(f"{BAR}{line}".rstrip() for line in lines)
+
+    blocks = []
+    for item in items:
+        for heading, text in _parts(item, side, spread if indent else str):
+            on_one_line = visible(heading).replace("\n", "\\n")
+            blocks.append(on_one_line if text is None else f"{on_one_line}\n{quoted(text)}")
+    return "\n\n".join(blocks)
 
 
 def tool_text(tool: dict[str, Any]) -> str:
@@ -59,63 +70,38 @@ def visible(text: str) -> str:
     return "".join(c if c.isprintable() or c in BLANK or c == "\n" else f"\\u{ord(c):04x}" for c in text)
 
 
-@dataclass(frozen=True)
-class _Wording:
-    """The text of each kind of item."""
-
-    side: str
-    indent: bool
-    width: int | None
-
-    def conversation(self, item: Item) -> str:
+def _parts(item: Item, side: str, json_text: Callable[[str], str]) -> Iterator[tuple[str, str | None]]:
+    """Yield each heading of an item with the text below it, if any."""
+    kind, text = item["kind"], item.get("text")
+    if kind == "conversation":
         begun = " (begun before: what was said so far follows)" if item["resumed"] else ""
-        return f"===== CONVERSATION {item['number']}{begun} ====="
-
-    def prompt(self, item: Item) -> str:
-        return f"YOUR INSTRUCTIONS\n{self._quoted(item['text'])}"
-
-    def tools(self, item: Item) -> str:
-        return "YOUR TOOLS\n" + self._quoted("\n".join(map(tool_text, item["tools"])))
-
-    def words(self, item: Item) -> str:
-        return f"{OTHER[self.side]}\n{self._quoted(item['text'])}"
-
-    def result(self, item: Item) -> str:
-        return f"RESULT OF {_on_one_line(item['name'])}\n{self._quoted(self._json(item['text']))}"
-
-    def own(self, item: Item) -> str:
-        lines = [f"YOU WROTE\n{self._quoted(item['text'])}"] if item["text"] else []
-        calls = [f"YOU CALLED {_on_one_line(name)}\n{self._quoted(self._json(given))}" for name, given in item["calls"]]
-        return "\n\n".join([*lines, *calls])
-
-    def over(self, item: Item) -> str:
-        why = f" It was ended here: {_on_one_line(item['why'])}." if item["why"] else ""
-        return f"THIS CONVERSATION IS OVER.{why}"
-
-    def finished(self, item: Item) -> str:
-        return f"{item['why']} You can stop."
-
-    def _quoted(self, text: str) -> str:
-        lines = visible(text.replace("\r\n", "\n")).split("\n")
-        if self.width is not None:
-            room = max(self.width - len(BAR) - 1, 20)
-            lines = [short for line in lines for short in _broken(line, room)]
-        return "\n".join(f"{BAR}{line}".rstrip() for line in lines)
-
-    def _json(self, text: str) -> str:
-        return spread(text) if self.indent else text
-
-
-def _on_one_line(text: str) -> str:
-    return visible(text).replace("\n", "\\n")
+        yield f"===== CONVERSATION {item['number']}{begun} =====", None
+    elif kind == "prompt":
+        yield "YOUR INSTRUCTIONS", text
+    elif kind == "tools":
+        yield "YOUR TOOLS", "\n".join(map(tool_text, item["tools"]))
+    elif kind == "words":
+        yield OTHER[side], text
+    elif kind == "result":
+        yield f"RESULT OF {item['name']}", json_text(item["text"])
+    elif kind == "own":
+        if text:
+            yield "YOU WROTE", text
+        for name, given in item["calls"]:
+            yield f"YOU CALLED {name}", json_text(given)
+    elif kind == "over":
+        why = f" It was ended here: {item['why']}." if item["why"] else ""
+        yield f"THIS CONVERSATION IS OVER.{why}", None
+    else:
+        yield f"{item['why']} You can stop.", None
 
 
 def _broken(line: str, width: int) -> list[str]:
     """Wrap a line to a width, repeating its indentation on further lines."""
     margin = line[: len(line) - len(line.lstrip())]
-    return textwrap.wrap(
-        line, width, subsequent_indent=margin, break_on_hyphens=False, drop_whitespace=True, replace_whitespace=False
-    ) or [""]
+    return textwrap.wrap(line, width, subsequent_indent=margin, break_on_hyphens=False, replace_whitespace=False) or [
+        ""
+    ]
 
 
 # --- Acts
@@ -123,23 +109,19 @@ def _broken(line: str, width: int) -> list[str]:
 READ_AS = "What does it do, such as `attached photo; agreed start_return; left content`?"
 
 
-def acts_of(text: str) -> tuple[list[dict[str, str]], str]:
-    """Parse the acts in a line, which are separated by semicolons.
+def acts_of(text: str) -> list[dict[str, str]]:
+    """Return the acts in a line, which are separated by semicolons; each has a ``kind`` and a ``what``.
 
-    Returns
-    -------
-    acts : list of dict
-        Each has a ``kind`` and a ``what``.
-    why_not : str
-        The fault in the line; empty if the line is valid.
+    Raise `ValueError` with an explanation if an act lacks what it is about.
     """
     acts = []
     for part in filter(None, (part.strip() for part in text.split(";"))):
         kind, _, what = part.partition(" ")
-        if not what.strip():
-            return [], f"{part!r} lacks what it is about: write a kind and what it is about, such as `attached photo`."
+        if not what:
+            lack = "lacks what it is about: write a kind and what it is about, such as `attached photo`."
+            raise ValueError(f"{part!r} {lack}")
         acts.append({"kind": kind, "what": what.strip()})
-    return acts, ""
+    return acts
 
 
 # --- Fields
@@ -175,17 +157,14 @@ class Field:
         text = text.strip()
         if not text and not self.required:
             return
-        value = self._read(text)
+        try:
+            value = _TYPES.get(self.kind, _TYPES["string"])[1](text)
+        except (ValueError, KeyError):
+            raise ValueError(f"{self.place} cannot be {text!r}: {self.hint or self.kind}") from None
         *outer, last = self.path
         for name in outer:
             arguments = arguments.setdefault(name, {})
         arguments[last] = value
-
-    def _read(self, text: str) -> Any:
-        try:
-            return _READERS.get(self.kind, str)(text)
-        except (ValueError, KeyError):
-            raise ValueError(f"{self.place} cannot be {text!r}: {self.hint or self.kind}") from None
 
 
 def _several(text: str) -> list[Any]:
@@ -195,13 +174,14 @@ def _several(text: str) -> list[Any]:
 
 
 _TRUTH = {"true": True, "yes": True, "false": False, "no": False}
-_READERS: dict[str, Callable[[str], Any]] = {
-    "integer": int,
-    "number": float,
-    "boolean": lambda text: _TRUTH[text.lower()],
-    "array": _several,
+_TYPES: dict[str, tuple[str, Callable[[str], Any]]] = {
+    "array": ("several separated by commas", _several),
+    "integer": ("a whole number", int),
+    "number": ("a number", float),
+    "boolean": ("yes or no", lambda text: _TRUTH[text.lower()]),
+    "string": ("", str),
 }
-"""Parsers of typed text by JSON type; values of other types remain text."""
+"""How to enter a value of each JSON type, and the parser of what was typed; other types are read as a string."""
 
 
 def fields_of(schema: dict[str, Any], path: tuple[str, ...] = (), needed: bool = True) -> list[Field]:
@@ -211,25 +191,13 @@ def fields_of(schema: dict[str, Any], path: tuple[str, ...] = (), needed: bool =
         required = needed and name in schema.get("required", [])
         if inner.get("type") == "object" and inner.get("properties"):
             fields += fields_of(inner, (*path, name), required)
-        else:
-            fields.append(Field((*path, name), inner.get("type", "string"), required, _hint(inner, required)))
+            continue
+        kind = inner.get("type", "string")
+        hints = [
+            inner.get("description", "").rstrip("."),
+            f"one of {', '.join(map(str, inner['enum']))}" if "enum" in inner else "",
+            _TYPES.get(kind, _TYPES["string"])[0],
+            "" if required else "may be left empty",
+        ]
+        fields.append(Field((*path, name), kind, required, "; ".join(filter(None, hints))))
     return fields
-
-
-_HOW = {
-    "array": "several separated by commas",
-    "integer": "a whole number",
-    "number": "a number",
-    "boolean": "yes or no",
-}
-"""How to enter a value of each type, if its description does not say."""
-
-
-def _hint(schema: dict[str, Any], required: bool) -> str:
-    words = [
-        schema.get("description", "").rstrip("."),
-        f"one of {', '.join(map(str, schema['enum']))}" if "enum" in schema else "",
-        _HOW.get(schema.get("type", ""), ""),
-        "" if required else "may be left empty",
-    ]
-    return "; ".join(filter(None, words))
