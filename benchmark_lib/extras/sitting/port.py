@@ -22,8 +22,6 @@ WAIT_S = 30.0
 """Default seconds to hold back an answer while there is no news; ``?wait=`` sets another time."""
 LONGEST_WAIT_S = 300.0
 MOST_BYTES = 1_000_000
-TOKEN = web.AppKey("token", str)
-"""The part of the address that keeps other users of this machine out of the chairs."""
 
 HELP = """\
 You sit on one side of a support conversation. Each request below goes to {base}/CHAIR, where CHAIR is the number of your
@@ -70,10 +68,12 @@ async def serving(chairs: Chairs, port: int) -> AsyncIterator[str]:
 
     Raise `BadInput` if the port is unavailable.
     """
-    token = secrets.token_urlsafe(12)
+    seats = Seats(chairs)
+    application = web.Application(middlewares=[_answered, seats.admitted], client_max_size=MOST_BYTES)
+    application.add_routes(seats.routes())
     quiet = logging.Logger(__name__)  # a player needs no log of broken requests
     quiet.addHandler(logging.NullHandler())
-    runner = web.AppRunner(_application(chairs, token), access_log=None, logger=quiet)
+    runner = web.AppRunner(application, access_log=None, logger=quiet)
     await runner.setup()
     try:
         site = web.TCPSite(runner, HOST, port)
@@ -84,31 +84,17 @@ async def serving(chairs: Chairs, port: int) -> AsyncIterator[str]:
             raise BadInput(
                 f"port {port} cannot be used ({why}): choose another --port, or 0 for any free one"
             ) from None
-        yield f"http://{HOST}:{runner.addresses[0][1]}/{token}"
+        yield f"http://{HOST}:{runner.addresses[0][1]}/{seats.token}"
     finally:
         await runner.cleanup()
-
-
-def _application(chairs: Chairs, token: str) -> web.Application:
-    application = web.Application(middlewares=[_answered, _of_this_machine], client_max_size=MOST_BYTES)
-    application[TOKEN] = token
-    seats = Seats(chairs, token)
-    get, post = application.router.add_get, application.router.add_post
-    get("/{token}", seats.help)
-    get("/{token}/", seats.help)
-    for path in (r"/{token}/{chair:[0-9]{1,9}}", "/{token}"):
-        get(f"{path}/next", seats.next)
-        get(f"{path}/again", seats.again)
-        post(f"{path}/say", seats.say)
-        post(f"{path}/call", seats.call)
-        post(f"{path}/call/{{tool}}", seats.call)
-    return application
 
 
 OTHERS_PLAY = (
     "Nothing more for this chair: the last conversations are being played in other chairs. You may stop here; "
     "GET .../next says when all of them are over.\n"
 )
+ITS_TURN = "Nothing new: it is your turn. GET .../again shows the whole conversation.\n"
+NOTHING_NEW = "Nothing new yet: GET .../next again.\n"
 
 
 class Refused(Exception):
@@ -120,60 +106,100 @@ class Refused(Exception):
 
 
 class Seats:
-    """The server's requests, with one method for each."""
+    """The server's requests, with one method for each.
 
-    def __init__(self, chairs: Chairs, token: str):
-        self.chairs, self._token = chairs, token
+    The `token` is the part of the address that keeps other users of this machine out of the chairs.
+    """
+
+    def __init__(self, chairs: Chairs):
+        self.chairs, self.token = chairs, secrets.token_urlsafe(12)
+
+    def routes(self) -> list[web.RouteDef]:
+        """Return which path leads to which method."""
+        routes = [web.get("/{token}", self.help), web.get("/{token}/", self.help)]
+        for path in (r"/{token}/{chair:[0-9]{1,9}}", "/{token}"):
+            routes += [
+                web.get(f"{path}/next", self.next),
+                web.get(f"{path}/again", self.again),
+                web.post(f"{path}/say", self.say),
+                web.post(f"{path}/call", self.call),
+                web.post(f"{path}/call/{{tool}}", self.call),
+            ]
+        return routes
+
+    @web.middleware
+    async def admitted(self, request: web.Request, handler: Any) -> web.StreamResponse:
+        """Refuse requests without the token, and those that a web page makes a browser send."""
+        # The latter name their page, come from another site, or use the page's own host name for this machine.
+        host = request.host.rpartition(":")[0] or request.host
+        same = request.headers.get("Origin", f"http://{request.host}") == f"http://{request.host}"
+        site = request.headers.get("Sec-Fetch-Site", "none") in ("none", "same-origin")
+        if host not in (HOST, "localhost") or not same or not site:
+            raise Refused("This port answers programs on this machine, not web pages.", 403)
+        given = request.path.split("/", 2)[1]
+        if not secrets.compare_digest(given.encode(), self.token.encode()):
+            raise Refused("The address lacks its token: use the one that `deskbench sit` printed.", 403)
+        return await handler(request)
 
     async def help(self, request: web.Request) -> web.Response:
         """Return the instructions."""
-        base = f"http://{request.host}/{self._token}"
+        base = f"http://{request.host}/{self.token}"
         own = OWN_HELP[self.chairs.side].format(base=base, calls=CALLS_PER_TURN, hard_calls=CALLS_OF_HARD_CASES)
         return web.Response(text=HELP.format(base=base, count=self.chairs.count, wait=WAIT_S, own=own))
 
     async def next(self, request: web.Request) -> web.Response:
         """Return the news."""
-        return await self._news(request, self._chair(request))
+        number = self._chair(request)
+        try:
+            asked_s = float(request.query.get("wait", WAIT_S))
+        except ValueError:
+            raise Refused("wait is a number of seconds, as in /1/next?wait=5.") from None
+        wait_s = min(max(asked_s, 0.0), LONGEST_WAIT_S) if asked_s == asked_s else WAIT_S
+        return self._told(request, await self.chairs.news(number, wait_s))
 
     async def again(self, request: web.Request) -> web.Response:
         """Return the whole conversation."""
         return self._told(request, self.chairs.again(self._chair(request)))
 
     async def say(self, request: web.Request) -> web.Response:
-        """Send a message."""
-        number, message = self._chair(request), await _message(request)
-        if not message["text"].strip():
+        """Send a message: the plain body, or JSON with ``text``, ``acts`` and ``end``."""
+        number, body = self._chair(request), await _body(request)
+        message = _json(body) if request.content_type == "application/json" else {"text": body}
+        known = isinstance(message, dict) and not message.keys() - {"text", "acts", "end"}
+        if not known or not isinstance(message.get("text"), str):
+            raise Refused('A message in JSON is written {"text": "..."}; a customer may add "acts" and "end".')
+        if not isinstance(message.get("acts", []), list) or not isinstance(message.get("end", False), bool):
+            raise Refused('acts is a list such as [{"kind": "attached", "what": "photo"}], end is true or false.')
+        message["text"] = message["text"].strip()
+        if not message["text"]:
             raise Refused("The message is empty: send its words as the body.")
         if self.chairs.side == "agent" and message.keys() - {"text"}:
             raise Refused('A message of the desk has nothing but its words: {"text": "..."}.')
-        return await self._after(request, number, lambda: self.chairs.say(number, **message))
+        self.chairs.say(number, **message)
+        return await self.next(request)
 
     async def call(self, request: web.Request) -> web.Response:
-        """Call tools."""
+        """Call the tool in the path with the body's arguments, or all tools in a list of names with arguments."""
         number = self._chair(request)
         if self.chairs.side != "agent":
             raise Refused("The customer has no tools: POST .../say sends a message.", 404)
-        calls = await _calls(request)
-        return await self._after(request, number, lambda: self.chairs.call(number, calls))
-
-    async def _after(self, request: web.Request, number: int, answer: Any) -> web.Response:
-        try:
-            answer()
-        except NotYourTurn:
-            mend = "GET .../next shows what is new, and begins the next conversation."
-            raise Refused(f"Nothing waits for an answer of yours: {mend}", 409) from None
-        return await self._news(request, number)
-
-    async def _news(self, request: web.Request, number: int) -> web.Response:
-        return self._told(request, await self.chairs.news(number, _wait(request)))
+        body, tool = await _body(request), request.match_info.get("tool")
+        if tool is not None:
+            calls = [{"name": tool, "arguments": _json(body or "{}")}]
+        else:
+            calls = _json(body)
+            calls = calls.get("calls", [calls]) if isinstance(calls, dict) else calls
+        if not isinstance(calls, list) or not calls or not all(map(_is_call, calls)):
+            raise Refused('Calls are written [{"name": "get_order", "arguments": {"order_id": "..."}}].')
+        self.chairs.call(number, [(call["name"], call.get("arguments", {})) for call in calls])
+        return await self.next(request)
 
     def _chair(self, request: web.Request) -> int:
-        named = request.match_info.get("chair")
-        if named is None and self.chairs.count == 1:
-            return 1
-        if named is None or not named.isdecimal() or not 1 <= int(named) <= self.chairs.count:
+        only_one = self.chairs.count == 1
+        number = int(request.match_info.get("chair", "1" if only_one else "0"))
+        if not 1 <= number <= self.chairs.count:
             raise Refused(f"There is no such chair: write /1/next, where the chairs are 1 to {self.chairs.count}.", 404)
-        return int(named)
+        return number
 
     def _told(self, request: web.Request, items: list[Item]) -> web.Response:
         number = self._chair(request)
@@ -182,50 +208,14 @@ class Seats:
         if "application/json" in request.headers.get("Accept", ""):
             reply = {"items": items, "your_turn": your_turn, "only_others_play": idle}
             return web.json_response(reply, dumps=lambda value: orjson.dumps(value).decode())
-        now = OTHERS_PLAY if idle else _what_now(items, your_turn)
+        now = ""
+        if idle:
+            now = OTHERS_PLAY
+        elif not items:
+            now = ITS_TURN if your_turn else NOTHING_NEW
+        elif items[-1]["kind"] == "over":
+            now = "GET .../next begins the next conversation.\n"
         return web.Response(text=f"{as_text(items, self.chairs.side)}\n{now}".lstrip())
-
-
-def _what_now(items: list[Item], own_turn: bool) -> str:
-    if items:
-        return "GET .../next begins the next conversation.\n" if items[-1]["kind"] == "over" else ""
-    if own_turn:
-        return "Nothing new: it is your turn. GET .../again shows the whole conversation.\n"
-    return "Nothing new yet: GET .../next again.\n"
-
-
-def _wait(request: web.Request) -> float:
-    try:
-        asked = float(request.query.get("wait", WAIT_S))
-    except ValueError:
-        raise Refused("wait is a number of seconds, as in /1/next?wait=5.") from None
-    return min(max(asked, 0.0), LONGEST_WAIT_S) if asked == asked else WAIT_S
-
-
-async def _message(request: web.Request) -> dict[str, Any]:
-    """Return a request's message: the plain body, or JSON with ``text``, ``acts`` and ``end``."""
-    body = await _body(request)
-    if request.content_type != "application/json":
-        return {"text": body.strip()}
-    value = _json(body)
-    if not isinstance(value, dict) or not isinstance(value.get("text"), str) or value.keys() - {"text", "acts", "end"}:
-        raise Refused('A message in JSON is written {"text": "..."}; a customer may add "acts" and "end".')
-    if not isinstance(value.get("acts", []), list) or not isinstance(value.get("end", False), bool):
-        raise Refused('acts is a list such as [{"kind": "attached", "what": "photo"}], end is true or false.')
-    return {**value, "text": value["text"].strip()}
-
-
-async def _calls(request: web.Request) -> list[tuple[str, dict[str, Any] | str]]:
-    """Return a request's calls: one of the tool in the path, or a list of names with arguments."""
-    body, tool = await _body(request), request.match_info.get("tool")
-    if tool is not None:
-        calls = [{"name": tool, "arguments": _json(body or "{}")}]
-    else:
-        calls = _json(body)
-        calls = calls.get("calls", [calls]) if isinstance(calls, dict) else calls
-    if not isinstance(calls, list) or not calls or not all(map(_is_call, calls)):
-        raise Refused('Calls are written [{"name": "get_order", "arguments": {"order_id": "..."}}].')
-    return [(call["name"], call.get("arguments", {})) for call in calls]
 
 
 def _is_call(call: Any) -> bool:
@@ -256,23 +246,11 @@ async def _answered(request: web.Request, handler: Any) -> web.StreamResponse:
         response = await handler(request)
     except Refused as error:
         response = web.Response(text=f"{error}\n", status=error.status)
+    except NotYourTurn:
+        mend = "GET .../next shows what is new, and begins the next conversation."
+        response = web.Response(text=f"Nothing waits for an answer of yours: {mend}\n", status=409)
     except web.HTTPException as error:
         response = web.Response(text=f"{error.reason}: GET / says what there is.\n", status=error.status)
     response.headers["X-Content-Type-Options"] = "nosniff"
     response.headers["Cache-Control"] = "no-store"
     return response
-
-
-@web.middleware
-async def _of_this_machine(request: web.Request, handler: Any) -> web.StreamResponse:
-    """Refuse requests that a web page makes a browser send."""
-    # Such a request names its page, comes from another site, or uses the page's own host name for this machine.
-    host = request.host.rpartition(":")[0] or request.host
-    same = request.headers.get("Origin", f"http://{request.host}") == f"http://{request.host}"
-    site = request.headers.get("Sec-Fetch-Site", "none") in ("none", "same-origin")
-    if host not in (HOST, "localhost") or not same or not site:
-        raise Refused("This port answers programs on this machine, not web pages.", 403)
-    given = request.path.split("/", 2)[1]
-    if not secrets.compare_digest(given.encode(), request.app[TOKEN].encode()):
-        raise Refused("The address lacks its token: use the one that `deskbench sit` printed.", 403)
-    return await handler(request)
