@@ -24,8 +24,8 @@ Its ``kind`` is ``conversation`` (a new one, with its ``number``), ``prompt``, `
 ``result`` (of a call), ``own`` (this player's message or call), ``over`` (the conversation has ended) or ``finished``
 (all conversations have ended).
 """
-_LAST_WORDS = {"agent": "{}", "customer": "The desk writes:\n\n{}"}
-"""Format of the other side's last message, by the player's side; it matches that of earlier messages."""
+CHAIR = 1
+"""The only chair of a terminal or a widget."""
 
 
 class NotYourTurn(ValueError):
@@ -112,7 +112,9 @@ class Chairs:
         if view is None:
             return
         if record.messages and record.messages[-1].side != self.side:
-            view.items.append({"kind": "words", "text": _LAST_WORDS[self.side].format(record.messages[-1].text)})
+            # as in earlier messages
+            heading = "The desk writes:\n\n" if self.side == "customer" else ""
+            view.items.append({"kind": "words", "text": heading + record.messages[-1].text})
         faults = [f.detail for f in record.faults if f.side == self.side]
         own_fault = record.ended_by == f"{self.side}_fault" and faults
         view.items.append({"kind": "over", "why": faults[-1] if own_fault else ""})

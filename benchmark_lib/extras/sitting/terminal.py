@@ -15,12 +15,10 @@ from ...errors import BadInput
 from ...experiment import Experiment
 from ...runfile import RunFile
 from ...threads import in_thread
-from .chairs import Chairs
+from .chairs import CHAIR, Chairs
 from .session import play
 from .wording import READ_AS, acts_of, as_text, fields_of, tool_text
 
-CHAIR = 1
-"""The only chair of a terminal."""
 END_OF_MESSAGE = "."
 PATIENCE_S = 10.0
 """Seconds before a note says that the other side is still writing."""

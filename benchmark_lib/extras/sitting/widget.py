@@ -11,12 +11,10 @@ from markupsafe import Markup
 from ...experiment import Experiment
 from ...reports.html import transcript_css
 from ...threads import running_loop
-from .chairs import Chairs, Item
+from .chairs import CHAIR, Chairs, Item
 from .session import play
 from .wording import READ_AS, Field, acts_of, fields_of, spread, tool_text, visible
 
-CHAIR = 1
-"""The only chair of a widget."""
 PATIENCE_S = 60.0
 """Seconds to wait for news in one request."""
 WIDE = w.Layout(width="auto")
@@ -41,16 +39,29 @@ class ChairWidget(w.VBox):
         self._tasks: list[asyncio.Task[None]] = []
         self.status, self.talk, self.instructions = w.HTML(), w.HTML(), w.HTML()
         self.begin = self._button("Begin", self._on_begin)
-        self.onward = self._button("Next conversation", self._on_next, disabled=True)
+        self.onward = self._button("Next conversation", self._follow, disabled=True)
         self.stop = self._button("Stop", self._on_stop, disabled=True)
-        self._build_answer()
+        self.message = w.Textarea(placeholder="Your message", rows=7, layout=WIDE)
+        self.send = self._button("Send", self._on_send, button_style="primary")
+        self.acts = w.Text(placeholder=READ_AS, layout=WIDE)
+        self.last = w.Checkbox(description="This is my last message", indent=False)
+        self.tool = w.Dropdown(description="Tool", layout=WIDE)
+        self.tool.observe(self._show_fields, names="value")
+        self.about, self.fields = w.HTML(), w.VBox()
+        self.make_call = self._button("Call", self._on_call)
+        self._fields: list[tuple[Field, w.Text]] = []
         folded = w.Accordion([self.instructions], titles=["Your instructions"], selected_index=None)
-        if self.chairs.side == "customer":
+        if self.chairs.side == "agent":
+            calling = w.VBox([self.tool, self.about, self.fields, self.make_call], layout=WIDE)
+            answer = w.VBox([calling, self.message, self.send], layout=WIDE)
+        else:
             folded.selected_index = 0  # each conversation has its own instructions
+            answer = w.VBox([self.message, self.acts, self.last, self.send], layout=WIDE)
         buttons = w.HBox([self.begin, self.onward, self.stop])
         style = w.HTML(f"<style>{transcript_css()}</style>")
-        self.children = [style, buttons, self.status, folded, self.talk, self.answer]
+        self.children = [style, buttons, self.status, folded, self.talk, answer]
         self.add_class("db-chair")
+        self._enable(False)
         self._say_status("Press Begin. You will be shown what a model is shown, and nothing else.")
 
     def _repr_mimebundle_(self, **how: Any) -> dict[str, Any]:
@@ -71,23 +82,6 @@ class ChairWidget(w.VBox):
         return button
 
     # The means to answer.
-
-    def _build_answer(self) -> None:
-        self.message = w.Textarea(placeholder="Your message", rows=7, layout=WIDE)
-        self.send = self._button("Send", self._on_send, button_style="primary")
-        self.acts = w.Text(placeholder=READ_AS, layout=WIDE)
-        self.last = w.Checkbox(description="This is my last message", indent=False)
-        self.tool = w.Dropdown(description="Tool", layout=WIDE)
-        self.tool.observe(self._show_fields, names="value")
-        self.about, self.fields = w.HTML(), w.VBox()
-        self.make_call = self._button("Call", self._on_call)
-        self._fields: list[tuple[Field, w.Text]] = []
-        if self.chairs.side == "agent":
-            calling = w.VBox([self.tool, self.about, self.fields, self.make_call], layout=WIDE)
-            self.answer = w.VBox([calling, self.message, self.send], layout=WIDE)
-        else:
-            self.answer = w.VBox([self.message, self.acts, self.last, self.send], layout=WIDE)
-        self._enable(False)
 
     def _show_fields(self, change: Any = None) -> None:
         tool = next((t for t in self.chairs.tools if t["name"] == self.tool.value), None)
@@ -118,7 +112,7 @@ class ChairWidget(w.VBox):
     def _sent(self, text: str, calls: list[list[str]]) -> None:
         self._enable(False)
         self._say_status("Sent.")
-        self._tasks.append(asyncio.ensure_future(self._watch()))
+        self._follow()
         self._add([{"kind": "own", "text": text, "calls": calls}])
 
     # The view of the player.
@@ -127,16 +121,16 @@ class ChairWidget(w.VBox):
         self.chairs, self._experiment = self._seat()
         self.begin.disabled, self.stop.disabled = True, False
         self._say_status("Opening the desk.")
-        self._tasks = [asyncio.ensure_future(self._play()), asyncio.ensure_future(self._watch())]
+        self._tasks = [asyncio.ensure_future(self._play())]
+        self._follow()
 
     async def _play(self) -> None:
         """Play the session to its end, and show how it ended."""
         try:
             await play(self.chairs, self._experiment)
+            self._say_status(self.chairs.closed or "")
         except Exception as error:  # no code awaits this task, so this is the only place to show its error
             self._say_status(str(error))
-        else:
-            self._say_status(self.chairs.closed or "")
         self.begin.disabled, self.stop.disabled = False, True
         self._enable(False)
 
@@ -155,7 +149,7 @@ class ChairWidget(w.VBox):
                 self._enable(True)
                 return
 
-    def _on_next(self) -> None:
+    def _follow(self) -> None:
         self.onward.disabled = True
         self._tasks.append(asyncio.ensure_future(self._watch()))
 
@@ -192,8 +186,6 @@ def _html(item: Item, side: str) -> Markup:
         return Markup("<pre>{}</pre>").format(visible(item["text"]))
     if kind == "tools":
         return Markup("<pre>{}</pre>").format("\n".join(map(tool_text, item["tools"])))
-    if kind == "conversation":
-        return Markup('<p class="label">Conversation {}</p>').format(item["number"])
     if kind == "result":
         return _call(f"Result of {item['name']}", item["text"])
     if kind == "own":
@@ -202,7 +194,8 @@ def _html(item: Item, side: str) -> Markup:
     if kind == "words":
         other = {"agent": ("Customer", "customer"), "customer": ("For you", "agent")}[side]
         return _message(*other, item["text"])
-    return Markup('<p class="label">{}</p>').format(visible(item["why"] or "This conversation is over."))
+    label = f"Conversation {item['number']}" if kind == "conversation" else item["why"] or "This conversation is over."
+    return Markup('<p class="label">{}</p>').format(visible(label))
 
 
 def _message(who: str, side: str, text: str) -> Markup:

@@ -14,8 +14,6 @@ import orjson
 from .chairs import Item
 
 BAR = "| "
-OTHER = {"agent": "THE CUSTOMER WRITES", "customer": "FOR YOU"}
-"""Heading of the other side's messages, by the player's side."""
 BLANK = "\u00a0\t"
 """Spaces to show unchanged, although Python does not count them as printable."""
 
@@ -81,7 +79,7 @@ def _parts(item: Item, side: str, json_text: Callable[[str], str]) -> Iterator[t
     elif kind == "tools":
         yield "YOUR TOOLS", "\n".join(map(tool_text, item["tools"]))
     elif kind == "words":
-        yield OTHER[side], text
+        yield "THE CUSTOMER WRITES" if side == "agent" else "FOR YOU", text
     elif kind == "result":
         yield f"RESULT OF {item['name']}", json_text(item["text"])
     elif kind == "own":
