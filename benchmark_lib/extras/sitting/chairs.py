@@ -34,7 +34,7 @@ class NotYourTurn(ValueError):
 
 @dataclass(eq=False)
 class _View:
-    """A conversation as its player sees it; `begun` counts its items when a chair took it, 0 if it still waits."""
+    """A conversation as its player sees it; `begun` counts its items when a chair took it, 0 if it waits for one."""
 
     chair: int | None = None
     items: list[Item] = field(default_factory=list)
@@ -112,8 +112,7 @@ class Chairs:
         if view is None:
             return
         if record.messages and record.messages[-1].side != self.side:
-            # as in earlier messages
-            heading = "The desk writes:\n\n" if self.side == "customer" else ""
+            heading = "The desk writes:\n\n" if self.side == "customer" else ""  # as in earlier messages
             view.items.append({"kind": "words", "text": heading + record.messages[-1].text})
         faults = [f.detail for f in record.faults if f.side == self.side]
         own_fault = record.ended_by == f"{self.side}_fault" and faults
@@ -211,13 +210,12 @@ class Chairs:
             rank = {number: 0, None: 1}
             chair.view = min(waiting, key=lambda view: rank.get(view.chair, 2), default=_NOTHING)
             if waiting:
-                chair.view.begun = len(chair.view.items)
+                chair.view.begun = chair.view.shown = len(chair.view.items)
                 chair.views += 1
-                items = self._opening(chair, whole=chair.views == 1 or self.side == "customer")
-        view = chair.view
-        new = list(enumerate(view.items))[view.shown :]
-        items += [item for n, item in new if item["kind"] != "own" or n < view.begun]
-        view.shown = len(view.items)
+                opening = self._opening(chair, whole=chair.views == 1 or self.side == "customer")
+                items = [*opening, *chair.view.items]
+        items += [item for item in chair.view.items[chair.view.shown :] if item["kind"] != "own"]
+        chair.view.shown = len(chair.view.items)
         if self.closed is not None and not items:
             chair.told_of_end = True
             items = [{"kind": "finished", "why": self.closed}]

@@ -13,7 +13,6 @@ from ...errors import BadInput
 if TYPE_CHECKING:
     from ...experiment import Experiment
     from ...runfile import RunFile
-    from .chairs import Chairs
 
 
 ARGUMENTS = {
@@ -50,7 +49,7 @@ def execute(options: argparse.Namespace) -> int:
 
 
 async def _sit(options: argparse.Namespace, seen: list[int]) -> int:
-    from .session import seated
+    from .session import goodbyes, play, seated
 
     chairs, experiment = seated(**{k: v for k, v in vars(options).items() if k not in ("command", "execute", "port")})
     with stopped_by_signals(experiment, seen, {}):
@@ -63,20 +62,15 @@ async def _sit(options: argparse.Namespace, seen: list[int]) -> int:
 
             _tell(await in_terminal(chairs, experiment), experiment)
         else:
-            await _over_port(chairs, experiment, options.port)
+            from .port import serving
+
+            async with serving(chairs, options.port) as address:
+                many = f"{chairs.count} chairs" if chairs.count > 1 else "one chair"
+                print(f"{many} at {address}; how to play: curl -s {address}/", flush=True)
+                _tell(await play(chairs, experiment), experiment)
+                if experiment.stopped is None:
+                    await goodbyes(chairs)
     return FINISHED if experiment.stopped is None else RESUMABLE
-
-
-async def _over_port(chairs: Chairs, experiment: Experiment, port: int) -> None:
-    from .port import serving
-    from .session import goodbyes, play
-
-    async with serving(chairs, port) as address:
-        many = f"{chairs.count} chairs" if chairs.count > 1 else "one chair"
-        print(f"{many} at {address}; how to play: curl -s {address}/", flush=True)
-        _tell(await play(chairs, experiment), experiment)
-        if experiment.stopped is None:
-            await goodbyes(chairs)
 
 
 def _tell(run: RunFile, experiment: Experiment) -> None:
