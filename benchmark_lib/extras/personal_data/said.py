@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from itertools import pairwise
-from typing import NamedTuple
 
 from .names import Kept, answered, begins_sentence, is_word, names_in
 from .personal import ARTICLES, KNOWN, STOP, folded, patterns, shape
@@ -15,32 +14,32 @@ YOUNGEST = 2015
 """A date up to this year is taken to be a birthday, not the date of an order."""
 
 
-class Said(NamedTuple):
-    """The place of a personal value: the number of its text, its characters, and its kind."""
+def said(texts: list[str], kept: Kept, sides: list[str]) -> list[list[Span]]:
+    """Return the personal values that each message of a conversation reveals.
 
-    at: int
-    start: int
-    end: int
-    kind: str
-
-
-def said(texts: list[str], kept: Kept = frozenset(), sides: list[str] | None = None) -> Iterator[Said]:
-    """Yield the personal values that the messages of a conversation reveal.
-
-    `sides` says who wrote each message; by default, each message is taken as an answer to the one before.
+    `sides` says who wrote each message; if empty, each message is taken as an answer to the one before.
     """
+    every = list[list[Span]]()
     for at, text in enumerate(texts):
-        low = folded(text)
-        yield from (Said(at, *span) for span in _by_form(text, low))
-        numbers = ("tail", "ends", "extension", "postcode")
-        for kind, pattern in patterns("said"):
-            found = (_value(kind, text, low, match.end()) for match in pattern.finditer(low))
-            yield from (Said(at, *place, "number" if kind in numbers else kind) for place in found if place)
-        yield from (
-            Said(at, *span, "name") for span in names_in(kept, text, sides is not None and sides[at] == "agent")
-        )
-    yield from _answers(texts, sides or [], kept)
-    yield from _over_lines(texts)
+        low, agent = folded(text), bool(sides) and sides[at] == "agent"
+        found = [*_by_form(text, low), *_announced(text, low)]
+        found += [(*place, "name") for place in names_in(kept, text, agent)]
+        every.append([*found, *_answer(text, low, _asked(texts, sides, at), kept)])
+    # A telephone number may go on in the next message.
+    ends = [shape("digits_at_the_end").search(text) for text in texts]
+    for at, (one, two) in enumerate(pairwise(ends)):
+        only_digits = re.fullmatch(r"[\d ./()+-]+", texts[at + 1].strip())
+        if one and two and only_digits and sum(map(str.isdigit, one[1] + two[1])) >= 6:
+            every[at].append((*one.span(1), "phone"))
+            every[at + 1].append((*two.span(1), "phone"))
+    return every
+
+
+def _announced(text: str, low: str) -> Iterator[Span]:
+    numbers = ("tail", "ends", "extension", "postcode")
+    for kind, pattern in patterns("said"):
+        found = (_value(kind, text, low, match.end()) for match in pattern.finditer(low))
+        yield from ((*place, "number" if kind in numbers else kind) for place in found if place)
 
 
 def _by_form(text: str, low: str) -> Iterator[Span]:
@@ -115,22 +114,22 @@ def _code(text: str, low: str, at: int) -> tuple[int, int] | None:
     return (at, found.end()) if (digits >= 2 or booking) and signs >= 3 and not year else None
 
 
-def _answers(texts: list[str], sides: list[str], kept: Kept) -> Iterator[Said]:
-    for at, text in enumerate(texts[1:], 1):
-        before = at - 1
-        while sides and before >= 0 and sides[before] == sides[at] and at - before <= 2:
-            before -= 1
-        question = folded(texts[before]) if before >= 0 else ""
-        own = sides and sides[before] == sides[at]
-        if own or len(question) > 400 or not re.search(KNOWN["asks"], question):
-            continue
-        kinds = {kind for kind, pattern in patterns("asked") if pattern.search(question)}
-        low = folded(text)
-        if len(low.split()) <= 14 and "?" not in low:
-            yield from (Said(at, *span) for span in _answer(text, low, kinds, kept))
+def _asked(texts: list[str], sides: list[str], at: int) -> set[str]:
+    """Return the kinds of values that a message may contain because the one before asks for them."""
+    before = at - 1
+    while sides and before >= 0 and sides[before] == sides[at] and at - before <= 2:
+        before -= 1
+    if before < 0 or (sides and sides[before] == sides[at]):
+        return set()
+    question = folded(texts[before])
+    if len(question) > 400 or not re.search(KNOWN["asks"], question):
+        return set()
+    return {kind for kind, pattern in patterns("asked") if pattern.search(question)}
 
 
 def _answer(text: str, low: str, kinds: set[str], kept: Kept) -> Iterator[Span]:
+    if not kinds or len(low.split()) > 14 or "?" in low:
+        return
     if "unit" in kinds:
         yield from ((*m.span(), "address") for m in shape("unit").finditer(low))
     if "birth" in kinds:
@@ -173,11 +172,3 @@ def _rest(low: str) -> tuple[int, int] | None:
     told = [n for n, word in enumerate(words) if word[0].strip(".") not in STOP]
     first, last = (words[told[0]], words[told[-1]]) if told else (None, None)
     return (first.start(), last.start() + len(last[0].rstrip("."))) if first and last else None
-
-
-def _over_lines(texts: list[str]) -> Iterator[Said]:
-    ends = [shape("digits_at_the_end").search(text) for text in texts]
-    for at, (one, two) in enumerate(pairwise(ends)):
-        only_digits = re.fullmatch(r"[\d ./()+-]+", texts[at + 1].strip())
-        if one and two and only_digits and sum(map(str.isdigit, one[1] + two[1])) >= 6:
-            yield from (Said(at + n, *found.span(1), "phone") for n, found in enumerate((one, two)))

@@ -21,7 +21,7 @@ from ...language.sentences import written_in
 from .doubts import common_words, doubts
 from .names import NAME, Place, person
 from .personal import DEEPEST, KNOWN, Personal, folded, in_mail, is_thing, kind_of, leaves, of_record
-from .said import Said, said
+from .said import Span, said
 from .spellings import Spelling, is_meant, name_kind, spellings, words_of
 
 LETTERS = "abcdefghijkmnpqrstuvwxyz"
@@ -103,7 +103,7 @@ class Scrubber:
 class _Values:
     """The personal values of one conversation: known ones, and those that its texts reveal."""
 
-    def __init__(self, scrubber: Scrubber, texts: list[str], known: list[Personal], record: Any, sides: Any = None):
+    def __init__(self, scrubber: Scrubber, texts: list[str], known: list[Personal], record: Any, sides: Words = ()):
         self.counts, self.left = Counter[str](), list[Left]()
         self._texts, self._usual, self._secret = texts, scrubber.usual, scrubber._secret
         # Values of fields about things, such as products and hotels, are not personal.
@@ -113,14 +113,12 @@ class _Values:
         english = written_in(" ".join(texts)) in ("en", None)  # as the recogniser requires, or too short to tell
         engine = recogniser() if scrubber.net == "presidio" and english else None
         self._people: Callable[[str], list[Any]] = engine or (lambda text: [])
-        self._places: list[list[Said]] = [[] for _ in texts]
-        for one in said(texts, self._kept, sides):
-            self._places[one.at].append(one)
-        for at, text in enumerate(texts):
+        self._places = said(texts, self._kept, [*sides])
+        values = [*known, *scrubber.personal]
+        for text, places in zip(texts, self._places, strict=True):
             people = (person(self._kept, text, one.start) for one in self._people(text))
-            self._places[at] += [Said(at, *found, "name") for found in people if found]
-        shown = [Personal(one.kind, texts[one.at][one.start : one.end]) for row in self._places for one in row]
-        values = [*known, *scrubber.personal, *shown]
+            places += [(*found, "name") for found in people if found]
+            values += [Personal(kind, text[start:end]) for start, end, kind in places]
         every = dict.fromkeys([*values, *(name for one in values for name in in_mail(one))])
         self._values = [one for one in every if folded(one.text) not in scrubber.kept.difference(KNOWN["kept"])]
 
@@ -147,10 +145,10 @@ class _Values:
         return value
 
     def _replaced(
-        self, text: str, kept: set[str], places: Iterable[Said] = ()
+        self, text: str, kept: set[str], places: Iterable[Span] = ()
     ) -> tuple[str, list[tuple[str, int, int]]]:
         """Return a text with stand-ins, and the kind and place of each."""
-        shown = ((start, end, kind, text[start:end]) for _, start, end, kind in places)
+        shown = ((start, end, kind, text[start:end]) for start, end, kind in places)
         shown = (span for span in shown if folded(span[3]) not in self._always)
         sure = [(*span[:3], _of_shown(self._secret, *span[2:])) for span in shown]
         clean, at, made = "", 0, list[tuple[str, int, int]]()
