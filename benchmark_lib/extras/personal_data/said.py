@@ -36,10 +36,18 @@ def said(texts: list[str], kept: Kept, sides: list[str]) -> list[list[Span]]:
 
 
 def _announced(text: str, low: str) -> Iterator[Span]:
-    numbers = ("tail", "ends", "extension", "postcode")
+    forms, numbers = dict(patterns("values")), ("tail", "ends", "extension", "postcode")
     for kind, pattern in patterns("said"):
-        found = (_value(kind, text, low, match.end()) for match in pattern.finditer(low))
-        yield from ((*place, "number" if kind in numbers else kind) for place in found if place)
+        for at in (match.end() for match in pattern.finditer(low)):
+            if kind == "number":
+                if code := _code(text, low, at):
+                    yield *code, kind
+            elif found := forms[kind].match(low, at):
+                word = found[0].rstrip(".-")
+                unfit = kind == "user" and is_word(word)
+                unfit |= kind == "secret" and not (word[-1:].isdigit() or text[at : found.end()].istitle())
+                if not unfit:
+                    yield at, at + len(word), "number" if kind in numbers else kind
 
 
 def _by_form(text: str, low: str) -> Iterator[Span]:
@@ -89,19 +97,6 @@ def _whole_address(text: str, low: str, start: int, end: int) -> int:
     while more := shape("further").match(low, end):
         end = more.end()
     return end
-
-
-def _value(kind: str, text: str, low: str, at: int) -> tuple[int, int] | None:
-    if kind == "number":
-        return _code(text, low, at)
-    every = dict(patterns("values"))
-    found = every[kind].match(low, at) if kind in every else None
-    if found is None:
-        return None
-    word = found[0].rstrip(".-")
-    unfit = kind == "user" and is_word(word)
-    unfit |= kind == "secret" and not (word[-1:].isdigit() or text[at : found.end()].istitle())
-    return None if unfit else (at, at + len(word))
 
 
 def _code(text: str, low: str, at: int) -> tuple[int, int] | None:

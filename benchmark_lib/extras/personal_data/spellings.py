@@ -56,7 +56,7 @@ def _whole(text: str) -> re.Pattern[str]:
 
 def words_of(text: str) -> list[str]:
     """Return the words of a name, except for single letters."""
-    return [w for w in NAME.findall(text.replace(",", " ")) if len(w) > 1]
+    return [w for w in NAME.findall(text) if len(w) > 1]
 
 
 def name_kind(part: str, n: int, of: int) -> str:
