@@ -134,7 +134,7 @@ def _write(rekey: Rekey, out: Path) -> int:
     _yaml(out / "policy.yaml", rekey.policy(source.policy))
     for table, (files, key) in source.kind.tables.items():
         if tables[table]:
-            rows = [rekey.of_table(table, row) for row in tables[table].values()]
+            rows = [rekey.of_table(row) for row in tables[table].values()]
             _rows(out / files.replace("*", table), rows, key)
     cases = 0
     for path in sorted((source.path / "cases").glob("*.yaml")):

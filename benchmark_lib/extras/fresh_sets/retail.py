@@ -1,8 +1,9 @@
-"""Re-keying of a retail store: orders, customers, goods, and its policy."""
+"""What a retail store exchanges: its numbers, goods and holidays, and the people and places of each case."""
 
 import re
+from calendar import monthrange
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from datetime import date, timedelta
 from random import Random
 from typing import Any, ClassVar
@@ -12,15 +13,12 @@ from ...errors import BadInput
 from ...store import FolderStore
 from ...store.files import dicts, leaves
 from ...store.rules import within_months
-from .cases import Rekey
 from .people import STREET, Places, Town, other_digits, untaken
-from .texts import ID, PLACEHOLDER, TIME
-
-WHOLE_ORDER = {"subtotal_cents", "discount_cents", "shipping_cents", "total_cents", "payments", "parcels"}
+from .texts import ID, PLACEHOLDER, TIME, TextRekey
 
 
-class RetailRekey(Rekey):
-    """Re-keying of one retail store from a seed; see `Rekey`."""
+class RetailRekey(TextRekey):
+    """Exchange of the values of one retail store, from a seed; see `TextRekey`."""
 
     needed: ClassVar[tuple[str, ...]] = (
         "years", "drift_days", "money_tenths", "holidays", "texts", "keep", "codes", "lines", "forwarders", "near",
@@ -31,7 +29,6 @@ class RetailRekey(Rekey):
         super().__init__(store, pools, seed)
         self.raw = [raw for _, raw in written_cases(store)]
         self.weeks = self._weeks()
-        self._homes: dict[str, str] = {}
         self._settle()
         self.laid = _laid_rows(self.raw)
         self.ids = self._ids()
@@ -45,7 +42,8 @@ class RetailRekey(Rekey):
     def _settle(self) -> None:
         store, pools = self.store, self.pools
         towns = {(a["country"], a["region"], a["city"]) for a in _addresses(store)}
-        depots = _depots(store) - {city for _, _, city in towns}
+        scans = {str(v) for k, v in leaves([*store.tables["orders"].values()]) if k == "location"}
+        depots = {scan.split(", ")[0] for scan in scans} - {city for _, _, city in towns}
         self.places = Places(pools, self.draw, depots | {a["postcode"] for a in _addresses(store)})
         for country, region, city in sorted(towns):
             if country in pools["towns"]:
@@ -80,64 +78,7 @@ class RetailRekey(Rekey):
     def _home(self, raw: dict[str, Any]) -> str:
         return next((self._homes.get(row["customer_id"], "") for row in self._rows_of(raw)), "")
 
-    # ------------------------------------------------------------------ rows
-
-    def case(self, raw: dict[str, Any]) -> dict[str, Any]:
-        """Return a case, with the towns of its own customers."""
-        self.places.home = self._home(raw)
-        made = super().case(raw)
-        self.places.home = ""
-        return made
-
-    def of_table(self, table: str, row: dict[str, Any]) -> dict[str, Any]:
-        """Return the new form of a row of a table."""
-        self.places.home = self._homes.get(row.get("customer_id", ""), "")
-        made: dict[str, Any] = {"customers": self.customer, "orders": self.order}.get(table, self.row)(row)
-        self.places.home = ""
-        return made
-
-    def customer(self, old: dict[str, Any]) -> dict[str, Any]:
-        """Return the new form of a customer."""
-        return {**self.row(old), "name": self.names.full(old["name"])}
-
-    def order(self, old: dict[str, Any]) -> dict[str, Any]:
-        """Return the new form of an order; total, payments and scans follow from the rest."""
-        return self._summed(old, self.row(old))
-
-    def _summed(self, old: dict[str, Any], new: dict[str, Any]) -> dict[str, Any]:
-        new["total_cents"] = new["subtotal_cents"] - new["discount_cents"] + new["shipping_cents"]
-        known = {
-            old["total_cents"]: new["total_cents"],
-            old["subtotal_cents"] - old["discount_cents"]: new["total_cents"] - new["shipping_cents"],
-        }
-        for before, after in zip(old["payments"], new["payments"], strict=True):
-            after["amount_cents"] = known.get(before["amount_cents"], after["amount_cents"])
-            after["method"] = self._field(before["method"], "method", old.get("customer_id") or "")
-        for before, after in zip(old["parcels"], new["parcels"], strict=True):
-            for one, other in zip(before["scans"], after["scans"], strict=True):
-                other["location"] = self.places.location(one["location"], old["shipping_address"])
-        return new
-
-    def policy(self, old: dict[str, Any]) -> dict[str, Any]:
-        """Return the new policy; parcel forwarders get other names of the same kind."""
-        new = self.row(old)
-        forwarders = new["freight_forwarders"]
-        for before, after in zip(old["freight_forwarders"]["addresses"], forwarders["addresses"], strict=True):
-            after["name"] = self.words.get(before["name"], before["name"])
-        words = {o.casefold(): self.words[o].casefold() for o in old["freight_forwarders"]["names"]}
-        forwarders["name_words"] = [words.get(w, w) for w in old["freight_forwarders"]["name_words"]]
-        if "library" in old:
-            new["library"] = self._part(old["library"], "library", self._towns_of_all, None)
-        return new
-
     # ------------------------------------------------------------------ parts of one case
-
-    def _whole(self, old: dict[str, Any], new: dict[str, Any]) -> dict[str, Any]:
-        return self._summed(old, new) if old.keys() >= WHOLE_ORDER else new
-
-    def _rows_known(self, raw: dict[str, Any], own: dict[str, str]) -> list[tuple[Any, Any]]:
-        rows = [(row, self.order(row) if "lines" in row else self.customer(row)) for row in self._rows_of(raw)]
-        return rows + [(row, self._part(row, "", own, None)) for row in self.laid.values() if str(row) in str(raw)]
 
     def _rows_of(self, raw: dict[str, Any]) -> list[dict[str, Any]]:
         """Return the orders and customers that a case names, and the customers of its orders."""
@@ -191,6 +132,16 @@ class RetailRekey(Rekey):
         }
         changed = {old: new for old, new in sorted(pairs) if old != new}
         return {old.partition(", ")[0]: new.partition(", ")[0] for old, new in changed.items()} | changed
+
+    def _towns(self, addresses: Iterable[dict[str, Any]]) -> dict[str, str]:
+        towns = {(a["country"], a["region"], a["city"]) for a in addresses} & set(self.places.towns)
+        stay = {word: word for word in self.pools["keep"]}
+        names = {key[2]: self.places.towns[key][0] for key in sorted(towns, reverse=True)}
+        return names | {f"{key[2]}, {key[1]}": "{}, {}".format(*self.places.towns[key][:2]) for key in towns} | stay
+
+    def _is_literal(self, address: dict[str, Any]) -> bool:
+        where = [address.get(key) for key in ("line1", "city", "region", "postcode", "country")]
+        return all(isinstance(part, str) and "{{" not in part for part in where) and where[-1] in self.pools["towns"]
 
     # ------------------------------------------------------------------ the exchange itself
 
@@ -325,12 +276,8 @@ def _addresses(store: FolderStore) -> Iterator[dict[str, Any]]:
     yield from (a for a in dicts([[*t.values()] if isinstance(t, dict) else t for t in tables]) if "line1" in a)
 
 
-def _depots(store: FolderStore) -> set[str]:
-    return {str(v).split(", ")[0] for k, v in leaves([*store.tables["orders"].values()]) if k == "location"}
-
-
 def _after(since: date, months: int) -> date:
     """Return the same day some months later, or the last day of that month."""
     years, month = divmod(since.month - 1 + months, 12)
-    last = (date(since.year + years + (month == 11), (month + 1) % 12 + 1, 1) - timedelta(days=1)).day
+    last = monthrange(since.year + years, month + 1)[1]
     return date(since.year + years, month + 1, min(since.day, last))

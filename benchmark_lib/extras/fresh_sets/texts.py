@@ -2,7 +2,7 @@
 
 import re
 import uuid
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from datetime import (
     date,
     datetime,
@@ -75,6 +75,16 @@ class TextRekey:
         self._with_money = re.compile(
             f"{self._pattern.pattern}|(?P<money>{MONEY})|(?P<day>{DAY_IN_WORDS})|(?P<phone>{PHONE})|(?P<year>{YEAR.pattern}|(?<![\\d-])20\\d\\d(?=-$))"
         )
+        self._new: dict[str, Callable[[str], str]] = {
+            "email": lambda old: self.emails.get(old, old),
+            "word": lambda old: self.words.get(old, old),
+            "year": lambda old: str(int(old) + self.years),
+            "money": lambda old: re.sub(NUMBER, self._amount, old),
+            "time": self.time,
+            "day": self._day_in_words,
+            "phone": self._phone,
+            "id": self.identifier,
+        }
         self.text = lru_cache(maxsize=50_000)(self._text)
 
     @property
@@ -98,20 +108,7 @@ class TextRekey:
         return "".join(parts)
 
     def _exchange(self, match: re.Match[str]) -> str:
-        old = match.group()
-        if match.lastgroup == "email":
-            return self.emails.get(old, old)
-        if match.lastgroup == "time":
-            return self.time(old)
-        if match.lastgroup == "money":
-            return re.sub(NUMBER, self._amount, old)
-        if match.lastgroup == "phone":
-            return self._phone(old)
-        if match.lastgroup == "day":
-            return self._day_in_words(old)
-        if match.lastgroup == "year":
-            return str(int(old) + self.years)
-        return self.identifier(old) if match.lastgroup == "id" else self.words.get(old, old)
+        return self._new[str(match.lastgroup)](match.group())
 
     def identifier(self, old: str) -> str:
         """Return the replacement for an identifier, or for one within it (such as a parcel's)."""
@@ -203,11 +200,6 @@ class TextRekey:
             count += 1
             made = f"{''.join(new)}{count}@{self._host_of[host]}"
         return made
-
-    def _number(self, value: int, key: str) -> int:
-        if is_money(key):
-            return self.cents(value)
-        return value + self.years if key == "since" else value
 
     def _field(self, text: str, key: str, owner: str = "") -> str:
         if key == "phone":
