@@ -107,7 +107,7 @@ class Rekey(RetailRekey):
         shown = {str(before): str(after) for (_, before), (_, after) in pairs}
 
         def changed(part: dict[str, Any], reword: Reword) -> dict[str, Any]:
-            new = {}
+            new: dict[str, Any] = {}
             for key, value in part.items():
                 if key in ("hard", "clean"):
                     new[key] = changed(value, reword)

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from ...cases.variants import WORDINGS
 from ...cli.codes import FINISHED
 from ...commands import command
 from ...errors import BadInput
 
-if TYPE_CHECKING:
-    from .generate import FreshSet
-
-
+ADVICE = """\
+Publish this hash today and the set later: whoever gets the set can then check that it is today's set.
+The seed reproduces the whole set, so choose a large one, and keep it secret as long as the set is private."""
 ARGUMENTS = {
     "--seed N": {"help": "a whole number; the same number produces the same files", "type": int, "required": True},
     "--out DIR": {"help": "a new or empty folder to write to", "required": True},
@@ -30,7 +28,7 @@ ARGUMENTS = {
 
 
 def execute(options: argparse.Namespace) -> int:
-    """Write the set and print its hash."""
+    """Write each set and print its hash."""
     from ...store import load_store
     from .generate import generate
 
@@ -39,28 +37,13 @@ def execute(options: argparse.Namespace) -> int:
     store, many = load_store(options.store), options.sets > 1
     for number in range(options.sets):
         out = Path(options.out) / str(number + 1) if many else options.out
-        _say(generate(store, options.seed + number, out))
+        made = generate(store, options.seed + number, out)
+        rows = ", ".join(f"{count} {table}" for table, count in made.rows.items())
+        print(f"sha256 {made.sha256}\n{ADVICE}\n\n{made.name} in {made.path}: {made.cases} cases, {rows}")
+        if made.wordings:
+            run = command("run", "MODEL", "--store", made.path, "--cases", WORDINGS)
+            print(f"{made.wordings} retold cases, re-keyed with the others: {run}")
+        else:
+            print("It contains no retold cases, because its source store has none of its own.")
+        print(f"Check it with: {command('audit', '--store', made.path)}")
     return FINISHED
-
-
-def _say(made: FreshSet) -> None:
-    lines = [
-        f"sha256 {made.sha256}",
-        "Publish this hash today and the set later: whoever gets the set can then check that it is today's set.",
-        ("The seed reproduces the whole set, so choose a large one, and keep it secret as long as the set is private."),
-        "",
-        (
-            f"{made.name} in {made.path}: {made.cases} cases, "
-            f"{', '.join(f'{count} {table}' for table, count in made.rows.items())}"
-        ),
-        _wordings_in_words(made),
-        f"Check it with: {command('audit', '--store', made.path)}",
-    ]
-    print("\n".join(lines))
-
-
-def _wordings_in_words(made: FreshSet) -> str:
-    if not made.wordings:
-        return "It contains no retold cases, because its source store has none of its own."
-    run = command("run", "MODEL", "--store", made.path, "--cases", WORDINGS)
-    return f"{made.wordings} retold cases, re-keyed with the others: {run}"

@@ -2,10 +2,11 @@
 
 import hashlib
 import re
-import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass
+from operator import itemgetter
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import orjson
@@ -13,6 +14,7 @@ import orjson
 from ...cases.variants import WORDINGS, raw_wordings, wording_id, wording_of
 from ...errors import BadInput
 from ...extension import offer, offered
+from ...project import folder_made, writing
 from ...store import Store
 from ...textfiles import front_matter, read_yaml
 from .cases import Rekey
@@ -79,16 +81,12 @@ def generate(store: Store, seed: int, out: str | Path) -> FreshSet:
         raise BadInput(
             f"{store.path}: cannot be re-keyed ({error}): compare policy.yaml and {POOLS} with those of Northline"
         ) from None
-    part = out.resolve().with_name(f".{out.resolve().name}.part")
-    try:
-        shutil.rmtree(part, ignore_errors=True)
+    place = out.resolve()
+    with writing(out), folder_made(place.parent), TemporaryDirectory(dir=place.parent) as beside:
+        part = Path(beside) / place.name
         cases = _write(rekey, part)
         told_again = _write_wordings(rekey, part)
-        part.replace(out.resolve())
-    except OSError as error:
-        raise BadInput(f"--out {out}: cannot be written ({error.strerror}); name another folder") from None
-    finally:
-        shutil.rmtree(part, ignore_errors=True)
+        part.replace(place)
     rows = {table: len(content) for table, content in store.tables.items() if content}
     return FreshSet(out, f"{store.name}-{seed}", folder_hash(out), cases, rows, told_again)
 
@@ -134,11 +132,11 @@ def _write(rekey: Rekey, out: Path) -> int:
     _yaml(out / "policy.yaml", rekey.policy(source.policy))
     for table, (files, key) in source.kind.tables.items():
         if tables[table]:
-            rows = [rekey.of_table(row) for row in tables[table].values()]
-            _rows(out / files.replace("*", table), rows, key)
+            rows = sorted(map(rekey.of_table, tables[table].values()), key=itemgetter(key))
+            _bytes(out / files.replace("*", table), b"".join(orjson.dumps(row) + b"\n" for row in rows))
     cases = 0
     for path in sorted((source.path / "cases").glob("*.yaml")):
-        made_cases = sorted(map(rekey.case, read_yaml(path)["cases"]), key=lambda c: c["id"])
+        made_cases = sorted(map(rekey.case, read_yaml(path)["cases"]), key=itemgetter("id"))
         _yaml(out / "cases" / path.name, {"canary": rekey.canary, "cases": made_cases})
         cases += len(made_cases)
     if (source.path / "factorial.yaml").is_file():
@@ -194,11 +192,6 @@ def _files(store: Store, pattern: str) -> Iterator[tuple[Path, Path]]:
     yield from sorted(by_key.values(), key=lambda pair: pair[1])
 
 
-def _rows(path: Path, rows: Any, key: str) -> None:
-    lines = sorted(rows, key=lambda r: r[key])
-    _bytes(path, b"".join(orjson.dumps(r) + b"\n" for r in lines))
-
-
 def _yaml(path: Path, content: Any) -> None:
     import yaml
 
@@ -208,12 +201,11 @@ def _yaml(path: Path, content: Any) -> None:
         def ignore_aliases(self, data: Any) -> bool:
             return True
 
-    Dumper.add_representer(str, _block)
+    def scalar(dumper: Dumper, text: str) -> Any:
+        return dumper.represent_scalar("tag:yaml.org,2002:str", text, style="|" if "\n" in text else None)
+
+    Dumper.add_representer(str, scalar)
     _text(path, yaml.dump(content, Dumper=Dumper, allow_unicode=True, sort_keys=False, width=140))
-
-
-def _block(dumper: Any, text: str) -> Any:
-    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style="|" if "\n" in text else None)
 
 
 def _text(path: Path, text: str) -> None:

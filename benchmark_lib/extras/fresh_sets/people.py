@@ -157,8 +157,8 @@ class Places:
 
     def address(self, old: dict[str, Any], name: str) -> dict[str, Any]:
         """Return an address's replacement, with recipient `name`; without pools, only the name."""
-        key = self._key(old)
-        if key is None:
+        key = self._pool(old)
+        if key not in self._pools["towns"]:
             return {**old, "name": name}
         town, region, _ = self.town(old["country"], old["region"], old["city"])
         postcode, line1 = self._postcode(old, key), self.street(old["line1"], old["city"], key)
@@ -227,10 +227,6 @@ class Places:
                 lambda: "".join(random.choice(fills[c]) if c in fills else c for c in shape), self._avoid
             )
         return self._postcodes[key]
-
-    def _key(self, address: dict[str, Any]) -> str | None:
-        pool = self._pool(address)
-        return pool if pool in self._pools["towns"] else None
 
     def _of_country(self, part: str, pool: str) -> Any:
         return self._pools[part].get(pool) or self._pools[part][pool.partition("-")[0]]

@@ -30,7 +30,8 @@ class RetailRekey(TextRekey):
         self.raw = [raw for _, raw in written_cases(store)]
         self.weeks = self._weeks()
         self._settle()
-        self.laid = _laid_rows(self.raw)
+        laid = (part["rows"] for part in dicts(self.raw) if isinstance(part.get("rows"), dict))
+        self.laid = {key: row for tables in laid for rows in tables.values() for key, row in rows.items()}
         self.ids = self._ids()
         self.titles = self._titles()
         for row in sorted(store.tables["customers"].values(), key=lambda r: r["customer_id"]):
@@ -246,14 +247,6 @@ def _with_article(article: str, name: str) -> str:
 
 def _swapped(number: str) -> str:
     return number[:-2] + number[-1] + number[-2]
-
-
-def _laid_rows(raw: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
-    rows_of: dict[str, dict[str, Any]] = {}
-    for part in dicts(raw):
-        for rows in part["rows"].values() if isinstance(part.get("rows"), dict) else ():
-            rows_of |= rows
-    return rows_of
 
 
 def _fresh(old: str, random: Random, taken: set[str]) -> str:

@@ -8,6 +8,7 @@ from datetime import (
     datetime,
     timedelta,
 )
+from fractions import Fraction
 from functools import lru_cache
 from random import Random
 from typing import Any
@@ -164,8 +165,7 @@ class TextRekey:
 
     def cents(self, amount: int) -> int:
         """Return an amount in cents times `tenths` / 10, with halves rounded to the even cent."""
-        whole, rest = divmod(amount * self.tenths, 10)
-        return whole + (rest > 5 or (rest == 5 and whole % 2))
+        return round(Fraction(amount * self.tenths, 10))
 
     def time(self, text: str) -> str:
         """Return a shifted date, or a shifted time with its offset in the store's time zone."""
