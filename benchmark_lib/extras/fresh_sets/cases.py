@@ -79,11 +79,11 @@ class Rekey(RetailRekey):
     def policy(self, old: dict[str, Any]) -> dict[str, Any]:
         """Return the new policy; parcel forwarders get other names of the same kind."""
         new = self.row(old)
-        forwarders = new["freight_forwarders"]
-        for before, after in zip(old["freight_forwarders"]["addresses"], forwarders["addresses"], strict=True):
+        was, now = old["freight_forwarders"], new["freight_forwarders"]
+        for before, after in zip(was["addresses"], now["addresses"], strict=True):
             after["name"] = self.words.get(before["name"], before["name"])
-        words = {o.casefold(): self.words[o].casefold() for o in old["freight_forwarders"]["names"]}
-        forwarders["name_words"] = [words.get(w, w) for w in old["freight_forwarders"]["name_words"]]
+        words = {name.casefold(): self.words[name].casefold() for name in was["names"]}
+        now["name_words"] = [words.get(word, word) for word in was["name_words"]]
         if "library" in old:
             new["library"] = self.row(old["library"], "library", self._towns_of_all)
         return new
@@ -101,7 +101,7 @@ class Rekey(RetailRekey):
         for address in sorted(set(re.findall(EMAIL, str(raw)))):
             if address not in self.emails and (address == raw.get("sender") or self._is_own(address, own)):
                 self.emails[address] = self.email(address, own, "")
-        known = [(row, self.row(row)) for row in self._rows_of(raw)]
+        known = [(row, self.row(row)) for rows in self._rows_of(raw) for row in rows]
         known += [(row, self.row(row, "", own)) for row in self.laid.values() if str(row) in str(raw)]
         pairs = (pair for old, new in known for pair in zip(leaves(old), leaves(new), strict=True))
         shown = {str(before): str(after) for (_, before), (_, after) in pairs}
@@ -128,7 +128,8 @@ class Rekey(RetailRekey):
     def _is_own(self, address: str, own: dict[str, str]) -> bool:
         """Return True if an address belongs to a person whose name the case exchanges."""
         pieces = re.split(r"[._+-]|\d+", address.partition("@")[0])
-        return bool({address_letters(word) for word in own} & {address_letters(piece) for piece in pieces if piece})
+        own_letters = set(map(address_letters, own))
+        return any(piece and address_letters(piece) in own_letters for piece in pieces)
 
     def _canary(self, old: str, own: dict[str, str], shown: dict[str, str]) -> str:
         amount = re.fullmatch(rf"\$?({NUMBER})( USD)?", old)

@@ -58,9 +58,10 @@ def generate(store: Store, seed: int, out: str | Path) -> FreshSet:
     BadInput
         If seed or folder is invalid, or the store cannot be re-keyed.
     """
-    if store.foreign:
+    if store.foreign or store.kind.name not in offered("rekeys"):
         raise BadInput(
-            f"--store {store.name}: its cases cannot be re-keyed: name a store of the kind retail, or omit the option"
+            f"--store {store.name}: a store of kind {store.kind.name!r} cannot be re-keyed: "
+            "name a store of the kind retail, or omit the option"
         )
     if not 0 <= seed < SEEDS:
         raise BadInput(f"--seed {seed}: a seed is a whole number from 0 to {SEEDS - 1}; choose one")
@@ -69,8 +70,6 @@ def generate(store: Store, seed: int, out: str | Path) -> FreshSet:
         raise BadInput(f"--out {out}: already exists; name a new or empty folder")
     if any(out.resolve().is_relative_to(folder) for folder in store.folders):
         raise BadInput(f"--out {out}: is inside its source store; name a folder elsewhere")
-    if store.kind.name not in offered("rekeys"):
-        raise BadInput(f"{store.path}: a store of kind {store.kind.name!r} cannot be re-keyed: name another --store")
     kind = offer("rekeys", store.kind.name)
     pools = _pools(store, kind.needed)
     try:

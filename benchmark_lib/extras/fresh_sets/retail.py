@@ -60,7 +60,7 @@ class RetailRekey(TextRekey):
         # customers who meet in a case share a home
         groups: list[set[str]] = []
         for raw in self.raw:
-            met = {row["customer_id"] for row in self._rows_of(raw)}
+            met = {customer["customer_id"] for customer in self._rows_of(raw)[1]}
             groups = [g for g in groups if not g & met] + [met.union(*(g for g in groups if g & met))]
         self._homes = {customer: min(group) for group in groups for customer in group}
         people: dict[str, set[str]] = defaultdict(set)
@@ -77,20 +77,21 @@ class RetailRekey(TextRekey):
         self.places.set_apart(towns)
 
     def _home(self, raw: dict[str, Any]) -> str:
-        return next((self._homes.get(row["customer_id"], "") for row in self._rows_of(raw)), "")
+        _, customers = self._rows_of(raw)
+        return self._homes.get(customers[0]["customer_id"], "") if customers else ""
 
     # ------------------------------------------------------------------ parts of one case
 
-    def _rows_of(self, raw: dict[str, Any]) -> list[dict[str, Any]]:
-        """Return the orders and customers that a case names, and the customers of its orders."""
-        tables = self.store.tables
+    def _rows_of(self, raw: dict[str, Any]) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+        """Return the orders that a case names, and the customers of these orders or named by it."""
+        orders, customers = (self.store.tables[name] for name in ("orders", "customers"))
         named = self._orders_named(raw) | set(re.findall(ID, str(raw)))
-        orders = [tables["orders"][number] for number in sorted(named & tables["orders"].keys())]
-        named |= {order["customer_id"] for order in orders}
-        return [*orders, *(tables["customers"][number] for number in sorted(named & tables["customers"].keys()))]
+        found = [orders[number] for number in sorted(named & orders.keys())]
+        named |= {order["customer_id"] for order in found}
+        return found, [customers[number] for number in sorted(named & customers.keys())]
 
     def _people(self, raw: dict[str, Any]) -> set[str]:
-        customers = [row for row in self._rows_of(raw) if "lines" not in row]
+        _, customers = self._rows_of(raw)
         literal = [d for d in dicts(raw) if self._is_literal(d) or "email" in d or "customer_id" in d]
         named = [*customers, *(a for c in customers for a in c["addresses"]), *literal]
         names = [PLACEHOLDER.sub("", raw.get("sender_name", "")).strip(), *(d.get("name") or "" for d in named)]
@@ -102,25 +103,17 @@ class RetailRekey(TextRekey):
 
     def _own_words(self, raw: dict[str, Any]) -> dict[str, str]:
         """Return the case's own replacements: names and towns of customers, senders, and addresses."""
-        rows = self._rows_of(raw)
-        orders, customers = [r for r in rows if "lines" in r], [r for r in rows if "lines" not in r]
+        orders, customers = self._rows_of(raw)
         addresses = [a for customer in customers for a in customer["addresses"]]
         stored = [*addresses, *(order["shipping_address"] for order in orders)]
         own = self._locations(orders) | self._towns(stored)
-        literal = [a for a in dicts(raw) if self._is_literal(a)]
         for name in self._people(raw):
             own |= self.names.parts(name)
-        for old in stored:
-            new = self.places.address(old, old["name"])
-            lines = [(old["line1"], new["line1"]), (STREET.sub("", old["line1"]), STREET.sub("", new["line1"]))]
-            own |= {before: after for before, after in [*lines, (old["postcode"], new["postcode"])] if before != after}
-        for old in literal:
+        written = [(address, True) for address in dicts(raw) if self._is_literal(address)]
+        for old, whole in [*((address, False) for address in stored), *written]:
             new = self.places.address(old, "")
-            own |= {old[k]: new[k] for k in ("line1", "postcode", "city") if old[k] != new[k]}
-            own |= {STREET.sub("", old["line1"]): STREET.sub("", new["line1"])}
-            own |= {f"{old['city']}, {old['region']}": f"{new['city']}, {new['region']}"}
-            for gap in (" ", "  "):
-                own |= {f"{old['region']}{gap}{old['postcode']}": f"{new['region']}{gap}{new['postcode']}"}
+            pairs = zip(_forms(old, whole), _forms(new, whole), strict=True)
+            own |= {before: after for before, after in pairs if before != after}
         return own
 
     def _locations(self, orders: list[dict[str, Any]]) -> dict[str, str]:
@@ -154,14 +147,14 @@ class RetailRekey(TextRekey):
         self.draw("weeks").shuffle(fine)
         months = {v for k, v in leaves(self.store.policy) if k.endswith("months") and isinstance(v, int)}
         values = [*leaves([*self.store.tables["orders"].values()]), *leaves(self.raw)]
-        since = {str(v)[:10] for k, v in values if k.endswith("delivered_at") and v and re.fullmatch(TIME, str(v))}
+        since = {str(v)[:10] for k, v in values if k.endswith("delivered_at") and re.fullmatch(TIME, str(v))}
+        limits = [(date.fromisoformat(day), month) for day in since for month in months]
         now = self.store.now.date()
-        ends = {(d, m) for d in map(date.fromisoformat, since) for m in months if abs((_after(d, m) - now).days) <= 31}
+        ends = [(d, m) for d, m in limits if abs((_after(d, m) - now).days) <= 31]
         for weeks in fine:
             move = timedelta(weeks=weeks)
             if self.store.extends and any(_after(d + move, m) != _after(d, m) + move for d, m in ends):
                 continue  # cases of a hard set state when such a limit ends, next to others a day away
-            limits = ((d, m) for d in map(date.fromisoformat, since) for m in months)
             if all(within_months(d, now, m) == within_months(d + move, now + move, m) for d, m in limits):
                 return weeks
         raise BadInput(
@@ -240,6 +233,14 @@ class RetailRekey(TextRekey):
         return words | self.titles | self.pools["texts"] | {self.store.info["canary"]: self.canary}
 
 
+def _forms(address: dict[str, Any], whole: bool) -> list[str]:
+    """Return parts of an address as texts write them; if `whole`, also its town."""
+    line1, city, region, postcode = (address[key] for key in ("line1", "city", "region", "postcode"))
+    forms = [line1, STREET.sub("", line1), postcode]
+    towns = [city, f"{city}, {region}", f"{region} {postcode}", f"{region}  {postcode}"]
+    return forms + (towns if whole else [])
+
+
 def _with_article(article: str, name: str) -> str:
     """Return a name after an English ``a`` or ``A``, which gets an n before a vowel."""
     return f"{article}{'n' * (name[0] in 'AEIOU')} {name}"
@@ -265,8 +266,9 @@ def _numbers(tables: dict[str, Any]) -> Iterator[tuple[str, str]]:
 
 
 def _addresses(store: FolderStore) -> Iterator[dict[str, Any]]:
-    tables = [store.tables["customers"], store.tables["orders"], store.policy["freight_forwarders"]["addresses"]]
-    yield from (a for a in dicts([[*t.values()] if isinstance(t, dict) else t for t in tables]) if "line1" in a)
+    rows = [*store.tables["customers"].values(), *store.tables["orders"].values()]
+    every = dicts([*rows, *store.policy["freight_forwarders"]["addresses"]])
+    yield from (address for address in every if "line1" in address)
 
 
 def _after(since: date, months: int) -> date:
