@@ -117,7 +117,8 @@ def _pools(store: Store, needed: tuple[str, ...]) -> dict[str, Any]:
 def _added(below: Any, own: Any) -> Any:
     """Merge two trees: merge mappings, join lists, and otherwise prefer `own`."""
     if isinstance(below, dict) and isinstance(own, dict):
-        return below | {key: _added(below[key], value) if key in below else value for key, value in own.items()}
+        both = {key: _added(below[key], own[key]) for key in below.keys() & own.keys()}
+        return below | own | both
     return [*below, *own] if isinstance(below, list) and isinstance(own, list) else own
 
 

@@ -89,7 +89,9 @@ class Names:
 
     def set_apart(self, homes: dict[str, set[str]]) -> None:
         """Give homes, each a set of full names, distinct family names as far as the pools allow."""
-        words = {home: {w for n in names for w in words_of(n)[1:] if w in self.family} for home, names in homes.items()}
+        words: dict[str, set[str]] = {}
+        for home, names in homes.items():
+            words[home] = {word for name in names for word in words_of(name)[1:]} & self.family.keys()
         own = apart(words, self.family, self._origin.__getitem__, self._draw)
         self._apart = {name: own[home] for home, names in homes.items() for name in names}
 
@@ -97,8 +99,8 @@ class Names:
         """Return the replacement for a full name."""
         first, _, rest = name.partition(" ")
         family = self.family | self._apart.get(name, {})
-        surname = "".join(p if p in " -" else family.get(p) or self._unknown(p) for p in re.split(r"([ -])", rest))
-        return " ".join(p for p in (self.given.get(first) or self._unknown(first), surname) if p)
+        surname = re.sub(r"[^ -]+", lambda part: family.get(part[0]) or self._unknown(part[0]), rest)
+        return " ".join(filter(None, (self.given.get(first) or self._unknown(first), surname)))
 
     def parts(self, name: str) -> dict[str, str]:
         """Return the words of a full name with their replacements, also in the form with initials."""

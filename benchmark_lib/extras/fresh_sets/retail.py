@@ -102,7 +102,6 @@ class RetailRekey(TextRekey):
         return {raw["order"], *(number for part in parts for number in (part.get("others") or {}).values())}
 
     def _own_words(self, raw: dict[str, Any]) -> dict[str, str]:
-        """Return the case's own replacements: names and towns of customers, senders, and addresses."""
         orders, customers = self._rows_of(raw)
         addresses = [a for customer in customers for a in customer["addresses"]]
         stored = [*addresses, *(order["shipping_address"] for order in orders)]
@@ -180,12 +179,14 @@ class RetailRekey(TextRekey):
             old, new = product["product_id"], ids[product["product_id"]]
             ids |= {v["variant_id"]: new + v["variant_id"].removeprefix(old) for v in product["variants"]}
         random = self.draw("numbers")
-        of_cases = [key for key in sorted(self.laid) if not any(part in ids for part in (key, key.rpartition("-")[0]))]
-        ids |= {key: _fresh(key, random, taken) for key in of_cases}
+        of_cases = {key for key in self.laid if key not in ids and key.rpartition("-")[0] not in ids}
+        ids |= {key: _fresh(key, random, taken) for key in sorted(of_cases)}
         for old, number in sorted(set(_numbers(tables))):
             digits = re.sub(r"\D", "", number)
-            own = bool(digits) and digits in old
-            ids[old] = old.replace(digits, re.sub(r"\D", "", ids[number]), 1) if own else _fresh(old, random, taken)
+            if digits and digits in old:
+                ids[old] = old.replace(digits, re.sub(r"\D", "", ids[number]), 1)
+            else:
+                ids[old] = _fresh(old, random, taken)
         shapes = {re.sub(r"\d", "0", old) for old in ids if old[0].isalpha()}
         for old in sorted(set(re.findall(ID, str(self.raw))) - ids.keys()):
             if re.sub(r"\d", "0", old) in shapes:
@@ -218,7 +219,6 @@ class RetailRekey(TextRekey):
         return titles | {word: known[word] for word in lines["everywhere"]}
 
     def _words(self) -> dict[str, str]:
-        """Return replacements of whole words: goods, holidays, forwarders, canary, fixed phrases."""
         days = [h["name"] for h in self.store.policy["calendar"]["holidays"]]
         words = dict(zip(days, self.draw("holidays").sample(self.pools["holidays"], len(days)), strict=True))
         words |= {d.split(" (")[0]: words[d] for d in days}

@@ -15,7 +15,7 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 from ...store import FolderStore
-from .people import Names, Places, other_digits
+from .people import Names, Places, other_digits, words_of
 
 ID = r"(?<![\w-])[A-Z][A-Z0-9]*-?\d[\w-]*"
 EMAIL = r"[\w.+-]+@[\w.-]+\.example\b"
@@ -72,20 +72,20 @@ class TextRekey:
 
     def ready(self) -> None:
         """Compile the patterns for all exchanged values, before any text is converted."""
-        self._pattern = re.compile(f"(?P<email>{EMAIL})|(?P<time>{TIME})|(?P<word>{any_of(self.words)})|(?P<id>{ID})")
-        self._with_money = re.compile(
-            f"{self._pattern.pattern}|(?P<money>{MONEY})|(?P<day>{DAY_IN_WORDS})|(?P<phone>{PHONE})|(?P<year>{YEAR.pattern}|(?<![\\d-])20\\d\\d(?=-$))"
-        )
-        self._new: dict[str, Callable[[str], str]] = {
-            "email": lambda old: self.emails.get(old, old),
-            "word": lambda old: self.words.get(old, old),
-            "year": lambda old: str(int(old) + self.years),
-            "money": lambda old: re.sub(NUMBER, self._amount, old),
-            "time": self.time,
-            "day": self._day_in_words,
-            "phone": self._phone,
-            "id": self.identifier,
+        table: dict[str, tuple[str, Callable[[str], str]]] = {
+            "email": (EMAIL, lambda old: self.emails.get(old, old)),
+            "time": (TIME, self.time),
+            "word": (any_of(self.words), lambda old: self.words.get(old, old)),
+            "id": (ID, self.identifier),
+            "money": (MONEY, lambda old: re.sub(NUMBER, self._amount, old)),
+            "day": (DAY_IN_WORDS, self._day_in_words),
+            "phone": (PHONE, self._phone),
+            "year": (rf"{YEAR.pattern}|(?<![\d-])20\d\d(?=-$)", lambda old: str(int(old) + self.years)),
         }
+        groups = [f"(?P<{name}>{pattern})" for name, (pattern, _) in table.items()]
+        # Amounts, days, telephone numbers and years stay within placeholders.
+        self._patterns = re.compile("|".join(groups)), re.compile("|".join(groups[:4]))
+        self._new = {name: change for name, (_, change) in table.items()}
         self.text = lru_cache(maxsize=50_000)(self._text)
 
     @property
@@ -105,11 +105,8 @@ class TextRekey:
                 part = re.sub(r"\bmoney\((\d+)\)", lambda m: f"money({self.cents(int(m[1]))})", part)
                 for literal in (ADDED_CENTS, LEADING_CENTS):
                     part = literal.sub(lambda m: f"{m[1]}{self.cents(int(m[2]))}", part)
-            parts[place] = (self._pattern if place % 2 else self._with_money).sub(self._exchange, part)
+            parts[place] = self._patterns[place % 2].sub(lambda m: self._new[str(m.lastgroup)](m[0]), part)
         return "".join(parts)
-
-    def _exchange(self, match: re.Match[str]) -> str:
-        return self._new[str(match.lastgroup)](match.group())
 
     def identifier(self, old: str) -> str:
         """Return the replacement for an identifier, or for one within it (such as a parcel's)."""
@@ -126,7 +123,7 @@ class TextRekey:
         """Return the new name of a field, with identifiers and years exchanged as in values."""
         if not isinstance(old, str):
             return old
-        return ".".join(str(int(p) + self.years) if YEAR.fullmatch(p) else self.identifier(p) for p in old.split("."))
+        return ".".join(self._new["year" if YEAR.fullmatch(p) else "id"](p) for p in old.split("."))
 
     def _day_in_words(self, text: str) -> str:
         """Shift days of a month in English texts; the default year is nearest to the store's clock."""
@@ -135,21 +132,21 @@ class TextRekey:
         month = MONTHS.index(name.group()) + 1 if name else self.store.now.month
         body = text[: year.start()] if year else text
         of_year, now = int(year.group()) if year else None, self.store.now.date()
-        days = [(m, _nearest(int(m.group()), month, of_year, now)) for m in re.finditer(r"\d+", body)]
-        if not days or any(day is None for _, day in days):
+        days = [_nearest(int(day), month, of_year, now) for day in re.findall(r"\d+", body)]
+        moved = [self.day(day) for day in days if day]
+        if not days or len(moved) < len(days):
             return text
-        moved = [self.day(day) for _, day in days if day]
         if name is None:
             return re.sub(r"\d+\w\w", _ordinal(moved[0].day), text)
         one_month = len({day.month for day in moved}) == 1
-        parts, at = [], 0
-        for (match, _), day in zip(days, moved, strict=True):
-            end = match.end() + (2 if re.match(r"st|nd|rd|th", text[match.end() :]) else 0)
-            number = _ordinal(day.day) if end > match.end() else str(day.day)
-            own_month = "" if one_month else f"{MONTHS[day.month - 1]} "
-            parts += [text[at : match.start()], own_month, number]
-            at = end
-        made = "".join([*parts, text[at:]])
+        left = iter(moved)
+
+        def number(match: re.Match[str]) -> str:
+            day = next(left)
+            shown = _ordinal(day.day) if match[1] else str(day.day)
+            return shown if one_month else f"{MONTHS[day.month - 1]} {shown}"
+
+        made = re.sub(r"\d+(st|nd|rd|th)?", number, body) + text[len(body) :]
         if one_month:
             made = re.sub(MONTH, MONTHS[moved[0].month - 1], made)
         else:
@@ -191,7 +188,7 @@ class TextRekey:
         new = [plain.get(p, p) for p in pieces]
         initials = {o[0].casefold(): n[0].casefold() for o, n in parts.items() if ". " in o}
         if name and any(p.isalpha() and len(p) > 1 and p not in plain for p in pieces):
-            new = [".".join(address_letters(w) for w in re.split(r"[ -]", self.names.full(name))[:2])]
+            new = [".".join(address_letters(w) for w in words_of(self.names.full(name))[:2])]
         elif pieces[0] in initials and new != pieces:
             new[0] = initials[pieces[0]]
         self._host_of.setdefault(host, self._hosts[len(self._host_of) % len(self._hosts)])

@@ -148,11 +148,13 @@ class _Values:
         self, text: str, kept: set[str], places: Iterable[Span] = ()
     ) -> tuple[str, list[tuple[str, int, int]]]:
         """Return a text with stand-ins, and the kind and place of each."""
-        shown = ((start, end, kind, text[start:end]) for start, end, kind in places)
-        shown = (span for span in shown if folded(span[3]) not in self._always)
-        sure = [(*span[:3], _of_shown(self._secret, *span[2:])) for span in shown]
+        spans = [*self._spans(text, kept)]
+        for start, end, kind in places:
+            shown = text[start:end]
+            if folded(shown) not in self._always:
+                spans.append((start, end, kind, _of_shown(self._secret, kind, shown)))
         clean, at, made = "", 0, list[tuple[str, int, int]]()
-        for start, end, kind, words in sorted([*self._spans(text, kept), *sure], key=lambda span: (span[0], -span[1])):
+        for start, end, kind, words in sorted(spans, key=lambda span: (span[0], -span[1])):
             if start >= at:
                 clean += text[at:start] + words
                 made.append((kind, len(clean) - len(words), len(clean)))
@@ -177,12 +179,13 @@ class _Values:
                 yield start, end, "name", _stand_in(self._secret, *spelling[:2], text[start:end])
 
     def _doubts(self, text: str, made: list[Place], where: str) -> Iterator[Left]:
-        named = [(one.start, one.end) for one in self._people(text) if text[one.start : one.end].istitle()]
-        inner = [
-            (a, b) for a, b in named if " " in text[a:b] or text[max(a - 9, 0) : a].rstrip()[-1:] not in ("", *".!?")
-        ]
+        found = [*doubts(text, self._kept, self._usual)]
+        for one in self._people(text):
+            shown, before = text[one.start : one.end], text[max(one.start - 9, 0) : one.start].rstrip()
+            if shown.istitle() and (" " in shown or before[-1:] not in ("", *".!?")):
+                found.append((one.start, one.end))
         ends, seen = [end for _, end in made], set[str]()
-        for start, end in [*doubts(text, self._kept, self._usual), *inner]:
+        for start, end in found:
             at, words = bisect_right(ends, start), text[start:end]
             replaced = at < len(made) and made[at][0] < end
             if not (replaced or folded(words) in self._always or words in seen):

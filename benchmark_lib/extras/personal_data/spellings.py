@@ -130,7 +130,8 @@ def _address(text: str) -> Iterator[Spelling]:
     stems = [re.sub(rf"(?<=..){inside}$", "", word) for word in core]
     for word, stem in zip(core, stems, strict=True):
         compound = re.compile(rf"(?<!\w){stem}(?=[ -]?{inside}(?!\w))")
-        yield Spelling("street", stem, compound if stem != word else _near(word) if is_word(word) else _whole(word))
+        alone = _near(word) if is_word(word) else _whole(word)
+        yield Spelling("street", stem, compound if stem != word else alone)
     for number in dict.fromkeys(w for w in words if w[:1].isdigit() and len(w) <= 5 and core):
         yield Spelling(f"house:{'|'.join(stems)}", number, _whole(number))
 
