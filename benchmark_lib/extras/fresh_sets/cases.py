@@ -167,16 +167,18 @@ class Rekey(RetailRekey):
         if isinstance(value, list):
             return [self.factorial(v, key, name) for v in value]
         if isinstance(value, str) and key not in PLAIN_KEYS:
-            reworded = self._rewording("en", name)(value) if key in ("subject", "text", "pressure") else value
-            return self.text(reworded)
+            if key in ("subject", "text", "pressure"):
+                value = self._rewording("en", name)(value)
+            return self.text(value)
         return self.day(value) if isinstance(value, date) else value
 
     def _rewording(self, language: str, case_id: str) -> Reword:
-        """Return a function that exchanges interchangeable words; each word has one replacement in a case."""
+        """Return a function that exchanges interchangeable words, each in one way within a case."""
         groups = self.pools["wordings"].get(language)
         if not groups:
             return str
-        group_of = {w: g for g in groups for w in g} | {w[0].upper() + w[1:]: g for g in groups for w in g}
+        group_of = {word: group for group in groups for word in group}
+        group_of |= {word[0].upper() + word[1:]: group for word, group in group_of.items()}
         pattern = re.compile(any_of(group_of))
 
         def other(match: re.Match[str]) -> str:

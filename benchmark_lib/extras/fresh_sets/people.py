@@ -159,12 +159,13 @@ class Places:
 
     def address(self, old: dict[str, Any], name: str) -> dict[str, Any]:
         """Return an address's replacement, with recipient `name`; without pools, only the name."""
-        key = self._pool(old)
-        if key not in self._pools["towns"]:
+        pool = self._pool(old["country"], old["region"])
+        if pool not in self._pools["towns"]:
             return {**old, "name": name}
-        town, region, _ = self.town(old["country"], old["region"], old["city"])
-        postcode, line1 = self._postcode(old, key), self.street(old["line1"], old["city"], key)
-        return {**old, "name": name, "line1": line1, "city": town, "region": region, "postcode": postcode}
+        town = self.town(old["country"], old["region"], old["city"])
+        postcode = self._postcode(old, pool, town)
+        line1 = self.street(old["line1"], old["city"], pool)
+        return {**old, "name": name, "line1": line1, "city": town[0], "region": town[1], "postcode": postcode}
 
     def town(self, country: str, region: str, city: str) -> Town:
         """Return the replacement for a town: its name, its region and the start of its postcodes."""
@@ -176,7 +177,7 @@ class Places:
         return self.towns[key]
 
     def _fine(self, country: str, region: str, city: str) -> list[Town]:
-        pool = self._pool({"country": country, "region": region})
+        pool = self._pool(country, region)
         near = next((row for row in self._pools["near"] if region in row), [region])
         fine = [t for t in sorted(map(_town, self._pools["towns"][pool])) if t[0] not in self._avoid]
         fine = [t for t in fine if t[0] != city] or fine
@@ -218,8 +219,7 @@ class Places:
 
         return untaken(made, self._taken)
 
-    def _postcode(self, old: dict[str, Any], pool: str) -> str:
-        town = self.town(old["country"], old["region"], old["city"])
+    def _postcode(self, old: dict[str, Any], pool: str, town: Town) -> str:
         key = (old["city"], old["postcode"], town)
         if key not in self._postcodes:
             random = self._draw(f"postcode {key}")
@@ -233,9 +233,9 @@ class Places:
     def _of_country(self, part: str, pool: str) -> Any:
         return self._pools[part].get(pool) or self._pools[part][pool.partition("-")[0]]
 
-    def _pool(self, address: dict[str, Any]) -> str:
-        fine = f"{address['country']}-{address['region']}"
-        return fine if fine in self._pools["towns"] else address["country"]
+    def _pool(self, country: str, region: str) -> str:
+        fine = f"{country}-{region}"
+        return fine if fine in self._pools["towns"] else country
 
 
 def _town(text: str) -> Town:

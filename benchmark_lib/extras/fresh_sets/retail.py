@@ -1,4 +1,4 @@
-"""What a retail store exchanges: its numbers, goods and holidays, and the people and places of each case."""
+"""What a retail store exchanges: numbers, goods, holidays, and the people and places of its cases."""
 
 import re
 from calendar import monthrange
@@ -35,7 +35,8 @@ class RetailRekey(TextRekey):
         self.ids = self._ids()
         self.titles = self._titles()
         for row in sorted(store.tables["customers"].values(), key=lambda r: r["customer_id"]):
-            self.emails[row["email"]] = self.email(row["email"], self.names.parts(row["name"]), row["name"])
+            email, name = row["email"], row["name"]
+            self.emails[email] = self.email(email, self.names.parts(name), name)
         self.words = self._words()
         self._towns_of_all = self._towns(_addresses(store))
         self.ready()
@@ -94,12 +95,13 @@ class RetailRekey(TextRekey):
         _, customers = self._rows_of(raw)
         literal = [d for d in dicts(raw) if self._is_literal(d) or "email" in d or "customer_id" in d]
         named = [*customers, *(a for c in customers for a in c["addresses"]), *literal]
-        names = [PLACEHOLDER.sub("", raw.get("sender_name", "")).strip(), *(d.get("name") or "" for d in named)]
+        names = [PLACEHOLDER.sub("", raw.get("sender_name", "")).strip()]
+        names += [one.get("name") for one in named]
         return {name for name in names if isinstance(name, str) and name and "{{" not in name}
 
     def _orders_named(self, raw: dict[str, Any]) -> set[str]:
-        parts = [raw, raw.get("hard") or {}]
-        return {raw["order"], *(number for part in parts for number in (part.get("others") or {}).values())}
+        others = (part.get("others") or {} for part in (raw, raw.get("hard") or {}))
+        return {raw["order"], *(number for named in others for number in named.values())}
 
     def _own_words(self, raw: dict[str, Any]) -> dict[str, str]:
         orders, customers = self._rows_of(raw)
@@ -127,14 +129,16 @@ class RetailRekey(TextRekey):
         return {old.partition(", ")[0]: new.partition(", ")[0] for old, new in changed.items()} | changed
 
     def _towns(self, addresses: Iterable[dict[str, Any]]) -> dict[str, str]:
-        towns = {(a["country"], a["region"], a["city"]) for a in addresses} & set(self.places.towns)
-        stay = {word: word for word in self.pools["keep"]}
-        names = {key[2]: self.places.towns[key][0] for key in sorted(towns, reverse=True)}
-        return names | {f"{key[2]}, {key[1]}": "{}, {}".format(*self.places.towns[key][:2]) for key in towns} | stay
+        new = self.places.towns
+        towns = {(a["country"], a["region"], a["city"]) for a in addresses} & new.keys()
+        names = {key[2]: new[key][0] for key in sorted(towns, reverse=True)}
+        names |= {f"{key[2]}, {key[1]}": "{}, {}".format(*new[key][:2]) for key in towns}
+        return names | {word: word for word in self.pools["keep"]}
 
     def _is_literal(self, address: dict[str, Any]) -> bool:
         where = [address.get(key) for key in ("line1", "city", "region", "postcode", "country")]
-        return all(isinstance(part, str) and "{{" not in part for part in where) and where[-1] in self.pools["towns"]
+        written = all(isinstance(part, str) and "{{" not in part for part in where)
+        return written and where[-1] in self.pools["towns"]
 
     # ------------------------------------------------------------------ the exchange itself
 
@@ -220,7 +224,8 @@ class RetailRekey(TextRekey):
 
     def _words(self) -> dict[str, str]:
         days = [h["name"] for h in self.store.policy["calendar"]["holidays"]]
-        words = dict(zip(days, self.draw("holidays").sample(self.pools["holidays"], len(days)), strict=True))
+        holidays = self.draw("holidays").sample(self.pools["holidays"], len(days))
+        words = dict(zip(days, holidays, strict=True))
         words |= {d.split(" (")[0]: words[d] for d in days}
         pools = self.pools["forwarders"]
         brands, single = (self.draw(k).sample(pools[k], len(pools[k])) for k in ("brands", "single"))

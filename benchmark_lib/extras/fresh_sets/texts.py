@@ -48,9 +48,9 @@ PHONE = r"(?<!\w)(?:555|7946|496)[ -]?0\d{3}(?!\w)"
 class TextRekey:
     """Exchange of values in texts and fields, from a seed.
 
-    A subclass sets the new identifiers, towns and words of its kind of desk, then calls `ready`. The world moves by
-    `weeks`, and all money is multiplied by `tenths` / 10. `ids`, `words` and `emails` map old to new values. `pools`
-    is the store's ``generate.yaml``.
+    A subclass sets the new identifiers, places and words, then calls `ready`. The world moves by `weeks`, and all
+    money is multiplied by `tenths` / 10. `ids`, `words` and `emails` map old to new values. `pools` is the store's
+    ``generate.yaml``.
     """
 
     weeks: int
@@ -66,7 +66,8 @@ class TextRekey:
         self.canary = re.sub(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", mark, store.info["canary"])
         self.names = Names(pools["names"], self.draw)
         self.emails: dict[str, str] = {}
-        self._hosts = [f"{w}{t}.example" for w in pools["hosts"]["words"] for t in pools["hosts"]["tails"]]
+        hosts = pools["hosts"]
+        self._hosts = [f"{w}{t}.example" for w in hosts["words"] for t in hosts["tails"]]
         self.draw("hosts").shuffle(self._hosts)
         self._host_of: dict[str, str] = {}
 

@@ -11,7 +11,7 @@ from .names import ALSO, NAME, Kept, Place, begins_sentence, covered, first_name
 from .personal import KNOWN, STOP, folded, shape
 
 NEAR = 30
-"""Number of characters read before a word; without a limit, time would grow with the square of the text."""
+"""Number of characters read before a word, so that time grows with the length of a text, not its square."""
 
 
 def common_words(chats: Iterable[Iterable[str]]) -> frozenset[str]:

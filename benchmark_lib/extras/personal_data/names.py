@@ -200,10 +200,11 @@ def covered(kept: Kept, text: str, start: int, end: int) -> bool:
 
 def _listed(kept: Kept, text: str) -> Iterator[Place]:
     for match in NAME.finditer(text):
-        low, capital = folded(match[0]), match[0][0].isupper()
-        found = run(kept, text, match.start()) if capital and low in first_names() and not is_word(low) else None
-        if found and not _product(text, *found):
-            yield found
+        low = folded(match[0])
+        if match[0][0].isupper() and low in first_names() and not is_word(low):
+            found = run(kept, text, match.start())
+            if found and not _product(text, *found):
+                yield found
 
 
 def _product(text: str, start: int, end: int, follows: bool = False) -> bool:
@@ -246,9 +247,12 @@ def _alone(kept: Kept, text: str, low: str) -> Iterator[Place]:
     words = [[word for word in NAME.finditer(low, *span) if word[0] not in SMALL] for span in spans]
     parts = [[word for word in part if not related.fullmatch(word[0])] for part in words]
     begun = [part for part in parts if part and part[0][0] in first_names() and not is_word(part[0][0])]
-    runs = ((run(kept, text, part[0].start(), "any"), part[-1].end()) for part in begun if len(part) in (2, 3))
-    yield from (found for found, end in runs if found and found[1] == end and not _product(text, *found))
-    alone, names = [part[0] for part in parts if len(part) == 1], [part[0] for part in begun if len(part) == 1]
+    for part in begun:
+        found = run(kept, text, part[0].start(), "any") if len(part) in (2, 3) else None
+        if found and found[1] == part[-1].end() and not _product(text, *found):
+            yield found
+    alone = [part[0] for part in parts if len(part) == 1]
+    names = [part[0] for part in begun if len(part) == 1]
     yield from (word.span() for word in names)
     # "lisi or elisabeth": a short list that contains a name contains only names.
     if names and len(low.split()) <= 4:

@@ -18,7 +18,7 @@ PARTICLES, LEADS, ARTICLES = (frozenset(KNOWN[name]) for name in ("particles", "
 """Small words within names, small words that may begin a name, and articles, which precede things."""
 STOP = ({*map(str, KNOWN["fillers"])} | {*KNOWN["nobody"]}) - PARTICLES
 SMALL = STOP | PARTICLES
-"""Words that are not names, although they occur where a name may occur; the same with the small words within names."""
+"""Words that are not names but occur where a name may occur; the same with the small words within names."""
 
 
 class Personal(NamedTuple):

@@ -110,7 +110,7 @@ def _code(text: str, low: str, at: int) -> tuple[int, int] | None:
 
 
 def _asked(texts: list[str], sides: list[str], at: int) -> set[str]:
-    """Return the kinds of values that a message may contain because the one before asks for them."""
+    """Return the kinds of values that the message before asks for."""
     before = at - 1
     while sides and before >= 0 and sides[before] == sides[at] and at - before <= 2:
         before -= 1

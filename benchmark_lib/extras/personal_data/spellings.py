@@ -29,7 +29,8 @@ def spellings(value: Personal) -> tuple[Spelling, ...]:
     if kind in makers and (kind != "email" or "@" in text):
         return tuple(makers[kind](text))
     if kind == "email":
-        return (Spelling("number", re.sub(r"\W", "", text), re.compile(rf"(?<!\w){re.escape(text)}(?!\w)")),)
+        pattern = re.compile(rf"(?<!\w){re.escape(text)}(?!\w)")
+        return (Spelling("number", re.sub(r"\W", "", text), pattern),)
     if kind == "city" or (kind == "secret" and not text.isdigit()):
         return (Spelling(kind, text, _whole(text)),) if len(text) > 2 else ()
     letters = [c for c in text if c.isalnum()]
