@@ -26,7 +26,13 @@ class Rekey(RetailRekey):
 
     # ------------------------------------------------------------------ rows and articles
 
-    def row(self, value: Any, key: str = "", own: dict[str, str] | None = None, reword: Reword = str) -> Any:
+    def row(
+        self,
+        value: Any,
+        key: str = "",
+        own: dict[str, str] | None = None,
+        reword: Reword = str,
+    ) -> Any:
         """Return a record changed by field: addresses, amounts, numbers, text.
 
         A part of a case has its `own` words instead of whole addresses, and `reword` changes its texts first.
@@ -117,7 +123,8 @@ class Rekey(RetailRekey):
                 elif key == "canaries":
                     new[key] = [self._canary(canary, own, shown) for canary in value]
                 else:
-                    new[key] = self.row(value, key, own, reword if key in ("email", "pressure") else str)
+                    told = key in ("email", "pressure")
+                    new[key] = self.row(value, key, own, reword if told else str)
             return new
 
         others = {key: value for key, value in raw.items() if key != "id"}

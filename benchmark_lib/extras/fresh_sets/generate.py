@@ -125,9 +125,13 @@ def _added(below: Any, own: Any) -> Any:
 def _write(rekey: Rekey, out: Path) -> int:
     """Write every part of the set, including inherited parts; return the number of cases."""
     source, tables = rekey.store, rekey.store.tables
-    made = {"store": source.name, "version": source.version, "seed": rekey.seed}
     own = {key: value for key, value in source.info.items() if key != "extends"}
-    info = {**rekey.row(own), "name": f"{source.name}-{rekey.seed}", "canary": rekey.canary, "made_from": made}
+    info = {
+        **rekey.row(own),
+        "name": f"{source.name}-{rekey.seed}",
+        "canary": rekey.canary,
+        "made_from": {"store": source.name, "version": source.version, "seed": rekey.seed},
+    }
     _yaml(out / "store.yaml", info)
     _yaml(out / "policy.yaml", rekey.policy(source.policy))
     for table, (files, key) in source.kind.tables.items():

@@ -163,9 +163,14 @@ class Places:
         if pool not in self._pools["towns"]:
             return {**old, "name": name}
         town = self.town(old["country"], old["region"], old["city"])
-        postcode = self._postcode(old, pool, town)
-        line1 = self.street(old["line1"], old["city"], pool)
-        return {**old, "name": name, "line1": line1, "city": town[0], "region": town[1], "postcode": postcode}
+        return {
+            **old,
+            "name": name,
+            "line1": self.street(old["line1"], old["city"], pool),
+            "city": town[0],
+            "region": town[1],
+            "postcode": self._postcode(old, pool, town),
+        }
 
     def town(self, country: str, region: str, city: str) -> Town:
         """Return the replacement for a town: its name, its region and the start of its postcodes."""
@@ -214,8 +219,12 @@ class Places:
         digits = str(re.findall(r"^\d+", old)[0]).zfill(2)
 
         def made() -> str:
-            number, name = other_digits(digits, random), random.choice(kind["names"])
-            return str(kind["shape"].format(number=number, name=name, kind=random.choice(kind["kinds"])).strip())
+            line = kind["shape"].format(
+                number=other_digits(digits, random),
+                name=random.choice(kind["names"]),
+                kind=random.choice(kind["kinds"]),
+            )
+            return str(line.strip())
 
         return untaken(made, self._taken)
 

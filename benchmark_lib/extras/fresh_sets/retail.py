@@ -1,4 +1,4 @@
-"""What a retail store exchanges: numbers, goods, holidays, and the people and places of its cases."""
+"""What a retail store exchanges: numbers, goods, holidays, people and places."""
 
 import re
 from calendar import monthrange

@@ -61,13 +61,7 @@ class Scrubber:
         The texts of every chat or ticket; words that several of them use raise no doubt.
     """
 
-    def __init__(
-        self,
-        kept: Words = (),
-        personal: Words = (),
-        net: str | None = None,
-        corpus: Iterable[Words] = (),
-    ):
+    def __init__(self, kept: Words = (), personal: Words = (), net: str | None = None, corpus: Iterable[Words] = ()):
         self.kept, self.personal = {*KNOWN["kept"], *map(folded, kept)}, [*map(_given, personal)]
         self.net = net or ("presidio" if recogniser() is not None else "plain")
         self.usual = common_words(corpus)
@@ -109,14 +103,7 @@ class Scrubber:
 class _Values:
     """The personal values of one conversation: known ones, and those that its texts reveal."""
 
-    def __init__(
-        self,
-        scrubber: Scrubber,
-        texts: list[str],
-        known: list[Personal],
-        record: Any,
-        sides: Words = (),
-    ):
+    def __init__(self, scrubber: Scrubber, texts: list[str], known: list[Personal], record: Any, sides: Words = ()):
         self.counts, self.left = Counter[str](), list[Left]()
         self._texts, self._usual, self._secret = texts, scrubber.usual, scrubber._secret
         # Values of fields about things, such as products and hotels, are not personal.
