@@ -11,6 +11,7 @@ from site_talks import talks_of
 from benchmark_lib import Experiment, load_results, tables
 from benchmark_lib.cases import load_cases
 from benchmark_lib.conversation import converse, make_agent, make_customer
+from benchmark_lib.conversation.speaker import BuiltIn
 from benchmark_lib.errors import BadInput
 from benchmark_lib.extras.tau2 import package
 from benchmark_lib.extras.tau2 import score as tau
@@ -103,6 +104,22 @@ def test_the_customer_of_telecom_uses_its_own_tools_on_the_agents_guidance():
     case = load_cases(store)[0]
     record = talk(store, case)
     assert {t.side for t in record.tool_calls} >= {"customer"}
+    assert score(record, case, store)["reward"] == 1.0
+
+
+def test_calls_beyond_the_limit_of_a_turn_are_refused_and_not_graded():
+    class Eager(BuiltIn):
+        async def reply(self, talk):
+            for _ in range(22):
+                talk.call("calculate", {"expression": "1 + 1"})
+            return "Two."
+
+    store = load_store("tau:airline")
+    case = load_cases(store)[0]
+    customer = make_customer("scripted", case=case, store=store)
+    record = asyncio.run(converse(case, store, Eager(), customer, schemas=store.schemas()))
+    assert [t.error for t in record.tool_calls] == [None] * 20 + ["too_many_calls"] * 2
+    assert len(tau.their_messages(record)) == 1 + 2 * 20 + len(record.messages)
     assert score(record, case, store)["reward"] == 1.0
 
 

@@ -6,8 +6,8 @@ from typing import Any
 import orjson
 from pydantic import BaseModel, TypeAdapter
 
-from ...records import Fault, ToolCall
-from ...store.desk import differing, flat
+from ...records import ToolCall
+from ...store.desk import Desk, differing, flat
 from .package import Domain
 from .restored import KITS, Listed, Rows
 
@@ -16,23 +16,18 @@ SIDES = {"agent": "assistant", "customer": "user"}
 PLAIN: TypeAdapter[Any] = TypeAdapter(Any)
 
 
-class TauDesk:
-    """The environment of one conversation, with its calls; the counterpart of `Desk`."""
+class TauDesk(Desk):
+    """The environment of one conversation, with its calls."""
 
-    def __init__(self, domain: Domain, task: Any):
+    __slots__ = ("environment", "_domain", "_task")
+
+    def __init__(self, store: Any, domain: Domain, task: Any):
+        super().__init__(store)
         self._domain, self._task = domain, task
         self.environment = domain.opened(task)
-        self.tools: dict[str, Any] = {}
-        self.calls: list[ToolCall] = []
-        self.turn = 1
-        self.over: str | None = None
-        self.faults: list[Fault] = []
-        self.staged: dict[str, str] = {}
 
     def call(self, name: str, arguments: dict[str, Any] | str, side: str = "agent") -> ToolCall:
         """Carry out and record a call by either side; the result is the environment's answer."""
-        from tau2.data_model.message import ToolCall as TheirCall
-
         given: dict[str, Any] | str | None = arguments
         if isinstance(given, str):
             try:
@@ -42,15 +37,13 @@ class TauDesk:
         call = ToolCall(self.turn, len(self.calls), name, arguments, None, None, self._domain.writes(name, side), side)
         if isinstance(given, dict):
             call.arguments = given
-            wanted = TheirCall(id=str(call.index), name=name, arguments=given, requestor=SIDES[side])
-            answer = self.environment.get_response(wanted)
+            answer = self.environment.get_response(their_call(call))
             call.result = as_result(answer.content)
             call.error = _error(answer.content) if answer.error else None
             if name == TRANSFER and side == "agent" and not answer.error:
                 self.over = "handed_over"
         else:
-            call.error = "bad_json"
-            call.result = {"error": f"The arguments of {name} must be one JSON object."}
+            self._fail(call, "bad_json", f"The arguments of {name} must be one JSON object.")
         self.calls.append(call)
         return call
 
@@ -60,13 +53,21 @@ class TauDesk:
         changes = []
         for kit in KITS:
             old, new = (getattr(getattr(one, kit), "db", None) for one in (before, self.environment))
-            if new is not None:
-                changes += _differences(old, new)
+            for table in type(new).model_fields if new is not None else ():
+                for key, path, *rows in _changed(table, getattr(old, table), getattr(new, table)):
+                    changes += differing(table, key, *(dict(flat(row, path)) for row in _unequal(*rows)))
         return changes
 
     def explained(self) -> bool:
         """Return True, because agents see only copies and the evaluator repeats every call."""
         return True
+
+
+def their_call(call: ToolCall) -> Any:
+    """Return a call as tau2's own."""
+    from tau2.data_model.message import ToolCall as TheirCall
+
+    return TheirCall(id=str(call.index), name=call.name, arguments=call.arguments, requestor=SIDES[call.side])
 
 
 def as_result(content: str | None) -> Any:
@@ -84,15 +85,6 @@ def _error(content: str) -> str:
     if text.startswith("error: tool '") and text.endswith("' not found."):
         return "unknown_tool"
     return "not_found" if "not found" in text else "bad_arguments"
-
-
-def _differences(old: Any, new: Any) -> list[dict[str, Any]]:
-    differences: list[dict[str, Any]] = []
-    for table in type(new).model_fields:
-        for key, path, before, after in _changed(table, getattr(old, table), getattr(new, table)):
-            a, b = (dict(flat(row, path)) if row is not None else {} for row in _unequal(before, after))
-            differences += differing(table, key, a, b)
-    return differences
 
 
 def _changed(table: str, before: Any, after: Any) -> Iterator[tuple[str, str, Any, Any]]:

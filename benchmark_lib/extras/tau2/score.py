@@ -1,8 +1,8 @@
 """Scores of conversations about tau2 tasks, by the package's own evaluators."""
 
-from typing import (
-    Any,
-)
+from functools import partial
+from math import prod
+from typing import Any
 
 import orjson
 
@@ -10,7 +10,8 @@ from ...cases import Case
 from ...errors import BadInput
 from ...records import NOT_SCORED, Conversation, ToolCall
 from ...scoring import counts
-from .desk import TRANSFER
+from ...store.tools import CALL_LIMIT
+from .desk import TRANSFER, their_call
 from .package import Domain
 from .speakers import GREETING
 
@@ -23,9 +24,7 @@ def tau_score(c: Conversation, case: Case, task: Any, package: Domain) -> dict[s
     basis = sorted(one.value for one in task.evaluation_criteria.reward_basis)
     scored = c.ended_by not in NOT_SCORED
     parts = rewards(their_messages(c), task, package) if c.ended_by in GRADED_ENDINGS else dict.fromkeys(basis, 0.0)
-    reward = 1.0
-    for one in basis:
-        reward *= parts[one]
+    reward = prod(parts.values(), start=1.0)
     handed_over = any(t.name == TRANSFER and t.side == "agent" and not t.error for t in c.tool_calls)
     return {
         "bucket": case.bucket,
@@ -65,27 +64,24 @@ def rewards(messages: list[Any], task: Any, package: Domain) -> dict[str, float]
 
 def their_messages(c: Conversation) -> list[Any]:
     """Return a record as tau2's messages: the greeting, then each message, after its calls."""
-    from tau2.data_model.message import AssistantMessage, UserMessage
+    from tau2.data_model.message import AssistantMessage, ToolMessage, UserMessage
 
-    messages: list[Any] = [AssistantMessage(role="assistant", content=GREETING)]
-    made = [t for t in c.tool_calls if t.error != "bad_json" and isinstance(t.arguments, dict)]
+    say = {"agent": partial(AssistantMessage, role="assistant"), "customer": partial(UserMessage, role="user")}
+    messages: list[Any] = [say["agent"](content=GREETING)]
+
+    def add(call: ToolCall) -> None:
+        wanted = their_call(call)
+        content = call.result if isinstance(call.result, str) else orjson.dumps(call.result).decode()
+        look = {"id": wanted.id, "requestor": wanted.requestor, "error": call.error is not None}
+        messages.append(say[call.side](tool_calls=[wanted]))
+        messages.append(ToolMessage(role="tool", content=content, **look))
+
+    made = [t for t in c.tool_calls if isinstance(t.arguments, dict) and t.error != CALL_LIMIT]
     for message in c.messages:
         for call in (t for t in made if t.turn == message.turn and t.side == message.side):
-            messages += _call(call)
-        kind = {"agent": AssistantMessage, "customer": UserMessage}[message.side]
-        messages.append(kind(role="assistant" if message.side == "agent" else "user", content=message.text))
+            add(call)
+        messages.append(say[message.side](content=message.text))
     answered = {(m.turn, m.side) for m in c.messages}
     for call in (t for t in made if (t.turn, t.side) not in answered):
-        messages += _call(call)
+        add(call)
     return messages
-
-
-def _call(call: ToolCall) -> list[Any]:
-    from tau2.data_model.message import AssistantMessage, ToolMessage, UserMessage
-    from tau2.data_model.message import ToolCall as TheirCall
-
-    role = "assistant" if call.side == "agent" else "user"
-    wanted = TheirCall(id=str(call.index), name=call.name, arguments=call.arguments, requestor=role)
-    content = call.result if isinstance(call.result, str) else orjson.dumps(call.result).decode()
-    answer = ToolMessage(id=wanted.id, role="tool", content=content, requestor=role, error=call.error is not None)
-    return [(AssistantMessage if role == "assistant" else UserMessage)(role=role, tool_calls=[wanted]), answer]

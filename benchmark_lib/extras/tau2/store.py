@@ -75,7 +75,7 @@ class TauStore(ForeignStore):
 
     def desk(self, tools: Any = None, *, case: Any = None, **staged: Any) -> TauDesk:
         """Return a fresh environment for a case."""
-        return TauDesk(self.package, self.task(case))
+        return TauDesk(self, self.package, self.task(case))
 
     def schemas(self, tools: Any = None) -> list[dict[str, Any]]:
         """Return the agent's tools as OpenAI function schemas."""
