@@ -74,11 +74,6 @@ class Domain:
             "customer": [tool.openai_schema for tool in users],
         }
 
-    @cached_property
-    def customer_tools(self) -> tuple[str, ...]:
-        """Return the names of the customer's tools."""
-        return tuple(schema["function"]["name"] for schema in self.schemas["customer"])
-
     def writes(self, name: str, side: str) -> bool:
         """Return whether a tool is declared as writing."""
         return name in self._writing[side]

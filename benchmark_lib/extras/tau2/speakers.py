@@ -1,21 +1,16 @@
 """Agents and customers for tau2 tasks: a model as the simulated user, and scripted speakers."""
 
 import re
-from functools import cache
 from typing import Any
 
 import orjson
 
 from ...conversation.agent_view import AgentView
 from ...conversation.speaker import BuiltIn, ConversationState, CustomerFault, Reply
-from ...errors import BadInput
 from ...records import Act
-from .package import Domain
 
 GREETING = "Hi! How can I help you today?"
 """The first line of every tau2 conversation, before any customer message."""
-OF_TAU = ("oracle", "no_op")
-"""The scripted agents that play tau2 tasks."""
 LEAVES = {"###STOP###": "content", "###TRANSFER###": "unserved", "###OUT-OF-SCOPE###": "unserved"}
 CALLS_A_MESSAGE, YES_SAID = 30, 6
 YOU, I_FOR = re.compile(r"[Yy]ou(?<!\w...)( are|'re|r|)\b"), {" are": "I am", "'re": "I'm", "r": "my", "": "I"}
@@ -56,9 +51,11 @@ class TauScriptedCustomer:
     It is too simple for instructions with a condition (see `unconditional`).
     """
 
-    def __init__(self, task: Any, tools: tuple[str, ...]):
+    def __init__(self, task: Any, tools: list[dict[str, Any]]):
         self._task, self._said_yes = task, 0
-        self._tools = _any_of(tools)
+        names = (re.escape(tool["function"]["name"]) for tool in tools)
+        # of two names with the same beginning, the longer comes first
+        self._tools = re.compile("|".join(sorted(names, reverse=True)) or "$^")
         self._expected = [a for a in task.evaluation_criteria.actions or [] if a.requestor == "user"]
 
     async def reply(self, talk: ConversationState) -> Reply:
@@ -113,22 +110,6 @@ class TauModelCustomer:
         raise CustomerFault(f"the customer made more than {CALLS_A_MESSAGE} calls without a word")
 
 
-def tau_agent(spec: str, task: Any, store: str) -> Any:
-    """Return a task's scripted agent; raise `BadInput` for one that plays only our own cases."""
-    if spec == "scripted:oracle":
-        return TauOracle(task)
-    if spec == "scripted:no_op":
-        return TauNoOp()
-    raise BadInput(f"{spec} cannot play cases of {store}: name scripted:oracle, scripted:no_op or a model")
-
-
-def tau_customer(spec: str, task: Any, package: Domain, complete: Any) -> Any:
-    """Return the customer of a task."""
-    if spec == "scripted":
-        return TauScriptedCustomer(task, package.customer_tools)
-    return TauModelCustomer(complete, package.customer_prompt(task), package.schemas["customer"])
-
-
 def unconditional(task: Any) -> bool:
     """Return whether a task's instructions have no condition, so one message can state them."""
     return not CONDITION.search(" ".join(_instructions(task)))
@@ -136,24 +117,14 @@ def unconditional(task: Any) -> bool:
 
 def first_words(task: Any) -> str:
     """Return the task's instructions as the customer's first message."""
-    return _in_first_person(" ".join(part.strip() for part in _instructions(task)))
+    text = " ".join(part.strip() for part in _instructions(task))
+    return YOU.sub(lambda found: I_FOR[found[1]], text)
 
 
 def _instructions(task: Any) -> list[str]:
     wish = task.user_scenario.instructions
     parts = [wish] if isinstance(wish, str) else [wish.reason_for_call, wish.known_info, wish.task_instructions]
     return [part for part in parts if part]
-
-
-@cache
-def _in_first_person(text: str) -> str:
-    return YOU.sub(lambda found: I_FOR[found[1]], text)
-
-
-@cache
-def _any_of(names: tuple[str, ...]) -> re.Pattern[str]:
-    """Return a pattern for these names that prefers the longer of two with the same beginning."""
-    return re.compile("|".join(sorted(map(re.escape, names), reverse=True)) or "$^")
 
 
 def _without_token(text: str) -> Reply:

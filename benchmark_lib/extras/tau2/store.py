@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import fnmatch
-from collections.abc import Collection, Iterable
+from fnmatch import fnmatchcase
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -23,6 +22,11 @@ from .score import tau_score
 
 PREFIX = "tau:"
 DOMAINS = ("retail", "airline", "telecom")
+SHOWN = 40
+"""Letters of a task's id in an error."""
+KNOWN_DEFECTS, NOT = "known-defects", "not:"
+MESSAGES = 60
+"""Maximum number of a tau2 customer's messages; tau2 itself allows 100 steps, including calls and results."""
 KNOWN = DATA / "reference" / "tau_known_defects.yaml"
 
 
@@ -30,7 +34,7 @@ class TauStore(ForeignStore):
     """One domain; the package is loaded on first use of a task."""
 
     graded = "only with its package's tools"
-    scripted = speakers.OF_TAU
+    scripted = ("oracle", "no_op")
 
     def __init__(self, name: str):
         self.domain = name.removeprefix(PREFIX)
@@ -66,7 +70,7 @@ class TauStore(ForeignStore):
 
     def task(self, case: Case) -> Any:
         """Return the task of a case."""
-        return self.package.tasks[case.id.removeprefix(f"{self.domain}_")]
+        return self.package.tasks[_task_id(case)]
 
     @property
     def folders(self) -> tuple[Path, ...]:
@@ -96,15 +100,43 @@ class TauStore(ForeignStore):
 
     def cases(self) -> tuple[Case, ...]:
         """Return every base task of the domain as a case, in the order of the package."""
-        return tau_cases(self.domain, self.package.tasks.values())
+        return tuple(_case(task, self.domain) for task in self.package.tasks.values())
 
     def choose(self, pattern: str) -> list[Case]:
-        """Return the cases that a pattern names."""
-        return choose(self.cases(), pattern, self.name, self.known["defects"])
+        """Return the cases that a pattern names.
+
+        It is ``all``, or parts separated by commas: ids of tasks with or without the domain (``12``, ``retail_12``;
+        wildcards are allowed), and ``known-defects``. A part after ``not:`` is excluded.
+        """
+        cases = self.cases()
+        ids = {case.id: _task_id(case) for case in cases}
+        groups = {"all": set(ids), KNOWN_DEFECTS: {one for one in ids if ids[one] in self.known["defects"]}}
+        kept: set[str] = set()
+        left_out: set[str] = set()
+        only_out = True
+        for part in (p.strip() for p in pattern.split(",")):
+            name = part.removeprefix(NOT)
+            hits = groups.get(name) or {one for one in ids if _is_named(name, one) or _is_named(name, ids[one])}
+            if not hits and part != f"{NOT}{KNOWN_DEFECTS}":
+                every = list(ids.values())
+                first, last = (i if len(i) <= SHOWN else f"{i[:SHOWN]}..." for i in (every[0], every[-1]))
+                raise BadInput(
+                    f"{self.name} has no task {name[:80]!r}: its {len(cases)} base tasks go from {first} to {last}; "
+                    f"name one, or all, {KNOWN_DEFECTS} or {NOT}{KNOWN_DEFECTS}"
+                )
+            if part.startswith(NOT):
+                left_out |= hits
+            else:
+                kept, only_out = kept | hits, False
+        return [case for case in cases if (only_out or case.id in kept) and case.id not in left_out]
 
     def agent(self, spec: str, case: Case) -> Any:
         """Return a scripted agent; raise `BadInput` for one that plays only our own cases."""
-        return speakers.tau_agent(spec, self.task(case), self.name)
+        if spec == "scripted:oracle":
+            return speakers.TauOracle(self.task(case))
+        if spec == "scripted:no_op":
+            return speakers.TauNoOp()
+        raise BadInput(f"{spec} cannot play cases of {self.name}: name scripted:oracle, scripted:no_op or a model")
 
     def resumed(self, agent: Any, case: Case) -> Any:
         """Return the agent unchanged, because a task begins with its first message."""
@@ -112,7 +144,9 @@ class TauStore(ForeignStore):
 
     def customer(self, spec: str, case: Case, complete: Any) -> Any:
         """Return the customer of a task."""
-        return speakers.tau_customer(spec, self.task(case), self.package, complete)
+        if spec == "scripted":
+            return speakers.TauScriptedCustomer(self.task(case), self.package.schemas["customer"])
+        return speakers.TauModelCustomer(complete, self.customer_prompt(case), self.package.schemas["customer"])
 
     def customer_prompt(self, case: Case) -> str:
         """Return the system prompt of the model that plays the customer."""
@@ -123,64 +157,12 @@ class TauStore(ForeignStore):
         return tau_score(conversation, case, self.task(case), self.package)
 
 
-# --- Cases
-
-SHOWN = 40
-KNOWN_DEFECTS, NOT = "known-defects", "not:"
-MESSAGES = 60
-"""Maximum number of a tau2 customer's messages; tau2 itself allows 100 steps, including calls and results."""
-
-
-def tau_cases(domain: str, tasks: Iterable[Any]) -> tuple[Case, ...]:
-    """Return tasks of a domain as cases."""
-    return tuple(_case(task, domain) for task in tasks)
-
-
-def choose(cases: Collection[Case], pattern: str, store: str, defects: Collection[str]) -> list[Case]:
-    """Return the cases that a pattern names.
-
-    Parameters
-    ----------
-    cases, store, defects : Collection of Case, str, Collection of str
-        Every case, the store's name, and the ids of the tasks with a known defect.
-    pattern : str
-        ``all``, or parts separated by commas: ids of tasks with or without the domain (``12``, ``retail_12``; wildcards
-        are allowed), and ``known-defects``. A part after ``not:`` is excluded.
-
-    Raises
-    ------
-    BadInput
-        If a part names no task.
-    """
-    kept: set[str] = set()
-    left_out: set[str] = set()
-    only_out = True
-    for part in (p.strip() for p in pattern.split(",")):
-        name = part.removeprefix(NOT)
-        hits = {case.id for case in cases if _named(case, name, defects)}
-        if not hits and part != f"{NOT}{KNOWN_DEFECTS}":
-            ids = [*map(_task_id, cases)]
-            first, last = (i if len(i) <= SHOWN else f"{i[:SHOWN]}..." for i in (ids[0], ids[-1]))
-            raise BadInput(
-                f"{store} has no task {name[:80]!r}: its {len(cases)} base tasks go from {first} to {last}; "
-                f"name one, or all, {KNOWN_DEFECTS} or {NOT}{KNOWN_DEFECTS}"
-            )
-        if part.startswith(NOT):
-            left_out |= hits
-        else:
-            kept, only_out = kept | hits, False
-    return [case for case in cases if (only_out or case.id in kept) and case.id not in left_out]
-
-
 def _task_id(case: Case) -> str:
     return case.id.removeprefix(f"{case.intent}_")
 
 
-def _named(case: Case, name: str, defects: Collection[str]) -> bool:
-    task_id = _task_id(case)
-    if name == KNOWN_DEFECTS:
-        return task_id in defects
-    return name == "all" or any(name == one or fnmatch.fnmatchcase(one, name) for one in (case.id, task_id))
+def _is_named(name: str, task_id: str) -> bool:
+    return name == task_id or fnmatchcase(task_id, name)  # ids have brackets
 
 
 def _case(task: Any, domain: str) -> Case:
