@@ -10,7 +10,7 @@ import json
 from collections.abc import Callable, Iterable, Iterator
 from datetime import date, datetime
 from enum import Enum
-from functools import partial
+from functools import cached_property, partial
 from typing import Any, SupportsIndex
 
 from pydantic import BaseModel
@@ -22,11 +22,13 @@ PLAIN = {str, int, float, bool, type(None), date, datetime}
 class Shared:
     """Cached data of an immutable row: its copier and, once a hash has needed it, its JSON."""
 
-    __slots__ = ("copy", "row", "text")
-
     def __init__(self, row: Any):
         self.row, self.text = row, b""
-        self.copy: Callable[[], Any] | None = None
+
+    @cached_property
+    def copy(self) -> Callable[[], Any]:
+        """Return the row's copier."""
+        return _copier(self.row)
 
 
 class Rows(dict):
@@ -104,10 +106,7 @@ def restored(database: Any) -> Any:
 
 def own_copy(row: Any) -> Any:
     """Return a deep copy of an immutable row."""
-    known = _known(row)
-    if known.copy is None:
-        known.copy = _copier(row)
-    return known.copy()
+    return _known(row).copy()
 
 
 def hashed(database: Any) -> str:
@@ -224,7 +223,8 @@ def quick(environment: Any) -> Any:
 
     result = second(environment, get_response=get_response)
     for name in KITS:
-        setattr(result, name, _kit(getattr(environment, name)))
+        kit = getattr(environment, name)
+        setattr(result, name, kit and _kit(kit))
     return result
 
 
@@ -237,14 +237,9 @@ def second(thing: Any, **methods: Any) -> Any:
 
 
 def _kit(kit: Any) -> Any:
-    if kit is None:
-        return None
     kind, names = type(kit), frozenset(kit.tools)
 
     def use_tool(self: Any, tool_name: str, **given: Any) -> Any:
         return getattr(self, tool_name)(**given) if tool_name in names else kind.use_tool(self, tool_name, **given)
 
-    def get_db_hash(self: Any) -> str:
-        return hashed(self.db)
-
-    return second(kit, use_tool=use_tool, get_db_hash=get_db_hash)
+    return second(kit, use_tool=use_tool, get_db_hash=lambda self: hashed(self.db))
