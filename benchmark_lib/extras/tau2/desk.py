@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import orjson
-from pydantic import BaseModel, TypeAdapter
+from pydantic import TypeAdapter
 
 from ...records import ToolCall
 from ...store.desk import Desk, differing, flat
@@ -55,7 +55,9 @@ class TauDesk(Desk):
             old, new = (getattr(getattr(one, kit), "db", None) for one in (before, self.environment))
             for table in type(new).model_fields if new is not None else ():
                 for key, path, *rows in _changed(table, getattr(old, table), getattr(new, table)):
-                    changes += differing(table, key, *(dict(flat(row, path)) for row in _unequal(*rows)))
+                    changes += differing(
+                        table, key, *(dict(flat(row, path)) for row in PLAIN.dump_python(rows, mode="json"))
+                    )
         return changes
 
     def explained(self) -> bool:
@@ -102,13 +104,3 @@ def _changed(table: str, before: Any, after: Any) -> Iterator[tuple[str, str, An
                 yield table, f"{table}.{name}", old, new
     elif before != after:
         yield table, table, before, after
-
-
-def _unequal(before: Any, after: Any) -> list[Any]:
-    """Return two states of a row as JSON data; for models, only the fields that differ."""
-    if type(before) is type(after) and isinstance(after, BaseModel):
-        old, new = vars(before), vars(after)
-        names = [name for name, value in new.items() if value != old[name]]
-        before, after = ({name: row[name] for name in names} for row in (old, new))
-    states: list[Any] = PLAIN.dump_python([before, after], mode="json")
-    return states

