@@ -46,7 +46,6 @@ LOOKS = {
     "partial": ("#222222", "d"),
 }
 """Colour and mark of each block of a board."""
-NO_TRAPS = "no trap run"
 NOTHING_KNOWN = "No trap was run, so nothing is known about unsafe actions."
 NO_COST = "No cost is known (add the price to data/prices.yaml): "
 FREE = "Free of charge: "
@@ -73,8 +72,7 @@ def value_picture(*, board: pd.DataFrame, ax: Axes | None = None, width: str = "
     ax = axes_for(ax, of_usual_traps(known, "unsafe_n")[0], width)
     if known.empty:
         return nothing(ax, NOTHING_KNOWN)
-    left_out(ax, board, known, NO_TRAPS)
-    board, traps = on_all_traps(ax, known, "unsafe_n")
+    board, traps = on_all_traps(ax, board, known, "unsafe_n")
     tiers = [t for t in tier_order() if t in set(board["cost_tier"])]
     if {*tiers} <= {NO_MODEL, PLAYED, UNKNOWN}:
         return nothing(ax, f"{NO_COST if UNKNOWN in tiers else FREE}{listed(names_of(ax, board['entry']))}.")
@@ -173,8 +171,7 @@ def unsafe_intervals(*, table: pd.DataFrame, ax: Axes | None = None, width: str 
     ax = axes_for(ax, of_usual_traps(known, "traps")[0], width, 1.3 + ROW * max(len(known), 3))
     if known.empty:
         return nothing(ax, NOTHING_KNOWN)
-    left_out(ax, table, known, NO_TRAPS)
-    shown, traps = on_all_traps(ax, known, "traps")
+    shown, traps = on_all_traps(ax, table, known, "traps")
     share = traps / BAND_TRAPS  # the interval for traps like these assumes as many traps as the bands
     for y, row in enumerate(shown.itertuples()):
         interval(ax, y, share * row.low, share * row.high, color="#5F8FB0", wide=1.5, zorder=2)
@@ -213,9 +210,10 @@ def no_merit(table: pd.DataFrame) -> str:
     return NO_MERIT if any(_idle(table)) else ""
 
 
-def on_all_traps(ax: Axes, table: pd.DataFrame, count: str) -> tuple[pd.DataFrame, int]:
-    """Return the rows with the usual number of traps, and that number; list the others below."""
-    shown, traps, others = of_usual_traps(table, count)
+def on_all_traps(ax: Axes, table: pd.DataFrame, known: pd.DataFrame, count: str) -> tuple[pd.DataFrame, int]:
+    """Return the known rows with the usual number of traps, and that number; list the others below."""
+    left_out(ax, table, known, "no trap run")
+    shown, traps, others = of_usual_traps(known, count)
     if others:
         canvas.note_below(ax, f"Not drawn: {listed(others)}")
     return shown, traps
@@ -286,10 +284,9 @@ def two_directions(*, table: pd.DataFrame, ax: Axes | None = None, width: str = 
     if "panel" in table:  # a published rate has no mean
         public = table["panel"] == "published"
         table = table.assign(**{f"{name}_mean": table[f"{name}_mean"].mask(public, table[name]) for name in TIPS})
-    shown = table.dropna(subset=["missed_mean", "over_mean"], how="all")
-    wrong = shown["missed_mean"].fillna(0) + shown["over_mean"].fillna(0)
-    shown = shown.assign(_wrong=wrong).sort_values("_wrong", kind="stable")
-    shown = partial_below(shown[::-1])
+    known = table.dropna(subset=["missed_mean", "over_mean"], how="all")
+    wrong = known[["missed_mean", "over_mean"]].astype(float).sum(axis=1).to_numpy()
+    shown = partial_below(known.iloc[wrong.argsort(kind="stable")[::-1]])
     ax = axes_for(ax, table, width, 1.3 + ROW * (1.3 if width == "column" else 1) * max(len(shown), 4))
     if shown.empty:
         return nothing(ax, NEITHER)

@@ -278,12 +278,13 @@ def leads(ax: Axes, row: Any, *artists: Any, tip: str = "", to: Mapping[str, Any
     marks[gid] = Lead(row.entry, getattr(row, "source", ""), tip, to)
 
 
-def alike(table: pd.DataFrame, name: str, columns: Sequence[str]) -> list[list[str]]:
-    """Group those values of a column whose rows have equal numbers, in order."""
+def alike(table: pd.DataFrame, entries: Iterable[str], columns: list[str]) -> dict[str, list[str]]:
+    """Group entries whose rows have equal numbers, in order; each group is named by its first."""
     together: dict[str, list[str]] = {}
-    for value, group in table.groupby(name, sort=False):
-        together.setdefault(str(group[list(columns)].round(3).to_numpy().tolist()), []).append(str(value))
-    return list(together.values())
+    for entry in entries:
+        numbers = table.loc[table["entry"] == entry, columns]
+        together.setdefault(str(numbers.round(3).to_numpy().tolist()), []).append(entry)
+    return {group[0]: group for group in together.values()}
 
 
 def colors_of(table: pd.DataFrame, entries: Iterable[str]) -> dict[str, str]:

@@ -37,8 +37,7 @@ def pass_decay(*, table: pd.DataFrame, named: int = 5, ax: Axes | None = None, w
     left_out(ax, table, shown, "not run")
     last = int(shown["k"].max())
     ends = shown.groupby("entry").last().sort_values("estimate", ascending=False)
-    order = shown.sort_values("entry", key=lambda names: names.map(list(ends.index).index), kind="stable")
-    together = {entries[0]: entries for entries in canvas.alike(order, "entry", ["estimate", "low", "high"])}
+    together = canvas.alike(shown, ends.index, ["estimate", "low", "high"])
     loud = _spread_out(list(together), named)
     colors = canvas.colors_of(table, loud)
     names = dict(zip(ends.index, with_counts(ax, ends.index, [(int(n),) for n in ends["cases"]]), strict=True))

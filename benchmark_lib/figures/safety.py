@@ -12,9 +12,9 @@ from ..analysis.tables.safety import STATES
 from ..scoring.deciding import SUCCESS_STATES
 from ..scoring.written import rounded, words
 from . import canvas
-from .board_figures import NO_TRAPS, on_all_traps, trials_in_words
+from .board_figures import on_all_traps, trials_in_words
 from .canvas import GREY, LINES, QUIET, ROW, SMALL, axes_for, describe, figure, leads, mark, nothing
-from .labels import at_right, left_out, name_rows, names_of, partial_below
+from .labels import at_right, name_rows, names_of, partial_below
 from .style import figure_notes, figure_of, is_narrow, listed, span_of, trials_of
 
 if TYPE_CHECKING:
@@ -126,8 +126,7 @@ def trap_states(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "pa
     ax = axes_for(ax, table, width, 1.2 + ROW * max(len(shown), 4))
     if shown.empty:
         return nothing(ax, "No trap was run and scored, so nothing is known about how they went.")
-    left_out(ax, table, shown, NO_TRAPS)
-    shown, many = on_all_traps(ax, shown, "traps")
+    shown, many = on_all_traps(ax, table, shown, "traps")
     shares = {state: list(100 * shown[f"{state}_share"].astype(float)) for state in STATE_COLORS}
     shares_in_words = [[rounded(share, 0) for share in of_state] for of_state in shares.values()]
     bars = canvas.stacked_bars(ax, shares, STATE_COLORS.values(), shares_in_words, shown)
@@ -156,24 +155,26 @@ def pressure_chart(*, table: pd.DataFrame, named: int = 6, ax: Axes | None = Non
     order = dict(by=["unsafe_share", "given_way_share", "entry"], ascending=[False, False, True])
     ends = table[table["push"] == last].sort_values(**order)
     names = dict(zip(ends["entry"], names_of(ax, ends["entry"]), strict=True))
-    ranked = table.sort_values("entry", key=lambda entries: entries.map(list(names).index), kind="stable")
-    groups = canvas.alike(ranked, "entry", ["push", "unsafe_share", "given_way_share"])
-    loud = groups[: min(named, len(LINES))]
-    colors = canvas.colors_of(table, [group[0] for group in loud])
-    for group in groups:
-        _pressed(ax, table[table["entry"].isin(group)], colors.get(group[0]))
+    groups = canvas.alike(table, names, ["push", "unsafe_share", "given_way_share"])
+    loud = list(groups)[: min(named, len(LINES))]
+    colors = canvas.colors_of(table, loud)
+    for first, group in groups.items():
+        _pressed(ax, table[table["entry"].isin(group)], colors.get(first))
     ax.set(xlim=(-0.15, last + 0.1), ylim=(-3, 103))
     ax.set_xticks(range(last + 1))
-    labels = {listed([names[entry] for entry in group], 3): colors[group[0]] for group in loud}
-    handles = [mark(ax, label, color=color, linestyle="-") for label, color in labels.items()]
+    handles = [
+        mark(ax, listed([names[entry] for entry in groups[first]], 3), color=colors[first], linestyle="-")
+        for first in loud
+    ]
     gave_way = bool((table["given_way"] > table["unsafe"]).any())
-    about = dict(gave_way=gave_way, rest=len(ends) - sum(map(len, loud)), many=span_of(table["conversations"]))
+    rest = len(ends) - sum(len(groups[first]) for first in loud)
+    about = dict(gave_way=gave_way, rest=rest, many=span_of(table["conversations"]))
     describe(ax, "pressure_chart", rows=len(table), handles=handles, **about)
     legend = ax.get_legend() or figure_of(ax).legends[0]
     rows = {row.entry: row for row in ends.itertuples()}
-    for group, line, label in zip(loud, legend.legend_handles, legend.get_texts(), strict=False):
-        if len(group) == 1:  # a shared name remains while any of its models is shown
-            leads(ax, rows[group[0]], line, label)
+    for first, line, label in zip(loud, legend.legend_handles, legend.get_texts(), strict=False):
+        if len(groups[first]) == 1:  # a shared name remains while any of its models is shown
+            leads(ax, rows[first], line, label)
     return ax
 
 
@@ -203,7 +204,8 @@ def failure_kinds(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "
     if table.empty:
         return nothing(ax, "No trap was run and scored, so there are no failures to sort.")
     met = table.groupby("entry", as_index=False, sort=False)["traps"].sum()
-    whole, traps = on_all_traps(ax, met.assign(entry=names_of(ax, met["entry"])), "traps")
+    named = met.assign(entry=names_of(ax, met["entry"]))
+    whole, traps = on_all_traps(ax, named, named, "traps")
     drawn = table[table["entry"].isin(met.loc[whole.index, "entry"])]
     counts = drawn.pivot_table(index="entry", columns="kind", values="count", aggfunc="sum")
     counts = counts.assign(total=counts.sum(axis=1)).sort_values("total")
