@@ -250,17 +250,6 @@ def mark(ax: Axes, label: str, **look: Any) -> Any:
     return ax.plot([], [], label=label, **{"linestyle": "none", **look})[0]
 
 
-def scale_of_costs(ax: Axes, costs: pd.Series) -> None:
-    """Make the axis of costs logarithmic if they span more than a factor of 8."""
-    from matplotlib.ticker import LogLocator
-
-    if (costs > 0).all() and costs.max() > 8 * costs.min():
-        ax.set_xscale("log")
-        ax.xaxis.set_major_locator(LogLocator(subs=(1, 3)))
-        ax.xaxis.set_major_formatter("{x:g}")
-        ax.xaxis.set_minor_formatter("")
-
-
 def interval(ax: Axes, y: float, low: float, high: float, *, wide: float = 1.6, **look: Any) -> list[Any]:
     """Draw the interval of a row, `wide` points wide; return its line."""
     return ax.plot([low, high], [y, y], linewidth=wide, solid_capstyle="butt", **look)

@@ -12,7 +12,7 @@ import numpy as np
 from ..analysis.estimators.estimate import usual
 from ..analysis.panels import partial_in, short_name
 from ..scoring.written import visible
-from .canvas import GREY, SMALL, leads, note_below
+from .canvas import SMALL, leads, note_below
 from .style import figure_notes, figure_of, is_narrow, listed
 
 if TYPE_CHECKING:
@@ -98,11 +98,6 @@ def name_rows(
 def at_right(ax: Axes, y: float, words: str, **look: Any) -> None:
     """Write a number or a word to the right of a row."""
     ax.text(1.01, y, words, transform=ax.get_yaxis_transform(), **{"va": "center", "fontsize": SMALL, **look})
-
-
-def head_at_right(ax: Axes, rows: int, words: str) -> None:
-    """Write the heading of the numbers to the right of the rows."""
-    at_right(ax, rows - 0.45, words, color=GREY, va="bottom")
 
 
 def two_lines(ax: Axes, name: str) -> str:

@@ -9,7 +9,7 @@ from ..scoring.metrics import METRICS
 from ..scoring.written import words
 from . import labels
 from .board_figures import LOOKS, block_marks, trials_in_words
-from .canvas import axes_for, describe, figure, interval, note_below, nothing, scale_of_costs, why_nothing
+from .canvas import axes_for, describe, figure, interval, note_below, nothing, why_nothing
 from .labels import FEW, Point, at_right, left_out, name_apart, name_of, name_rows, names_of
 from .style import figure_notes, listed, span_of
 
@@ -79,7 +79,12 @@ def models_as_points(*, table: pd.DataFrame, x: str, y: str, ax: Axes | None = N
     left_out(ax, table, shown, "without one of the two values")
     xs, ys = (_times(c) * shown[column].astype(float) for c, column in zip((x, y), columns, strict=True))
     blocks = list(shown.get("block", ["models"] * len(shown)))
-    intervals = _intervals(ax, shown, (x, y), xs, ys, [LOOKS[block][0] for block in blocks])
+    look: dict[str, Any] = dict(color=[LOOKS[block][0] for block in blocks], linewidth=0.9, alpha=0.6, zorder=2)
+    bounded = [m for m in (x, y) if f"{m}_low" in shown]
+    for metric in bounded:
+        ends = [_times(metric) * shown[f"{metric}{end}"].astype(float) for end in ("_low", "_high")]
+        ax.hlines(ys, *ends, **look) if metric == x else ax.vlines(xs, *ends, **look)
+    intervals = bool(bounded)
     for x_at, y_at, (color, sign) in zip(xs, ys, map(LOOKS.__getitem__, blocks), strict=True):
         ax.plot(x_at, y_at, color=color, marker=sign, markersize=5, linestyle="none", zorder=3)
     ax.margins(x=0.18, y=0.14)
@@ -108,24 +113,14 @@ def models_as_points(*, table: pd.DataFrame, x: str, y: str, ax: Axes | None = N
     )
 
 
-def _intervals(
-    ax: Axes, shown: pd.DataFrame, metrics: tuple[str, str], xs: pd.Series, ys: pd.Series, colors: list[str]
-) -> bool:
-    """Draw the intervals of two metrics; return True if there are any."""
-    known = [m for m in metrics if f"{m}_low" in shown]
-    for metric in known:
-        ends = [_times(metric) * shown[f"{metric}{end}"].astype(float) for end in ("_low", "_high")]
-        look: dict[str, Any] = dict(color=colors, linewidth=0.9, alpha=0.6, zorder=2)
-        ax.hlines(ys, *ends, **look) if metric == metrics[0] else ax.vlines(xs, *ends, **look)
-    return bool(known)
-
-
 @figure
 def cost_frontier(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "page") -> Axes:
     """Draw cost against quality; the line joins the models that no other model beats on both.
 
     `table` is the result of `tables.cost_quality`.
     """
+    from matplotlib.ticker import LogLocator
+
     ax = axes_for(ax, table, width)
     shown = table.dropna(subset=["usd_per_1000", "value"])
     if shown.empty:
@@ -140,7 +135,12 @@ def cost_frontier(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "
         ax.plot(row.usd_per_1000, scale * row.value, marker="o", color=color, markersize=5, linestyle="none")
     steps: dict[str, Any] = dict(color=BETWEEN, linewidth=1.1, drawstyle="steps-post", zorder=1)
     ax.plot(front["usd_per_1000"], scale * front["value"], **steps)
-    scale_of_costs(ax, shown["usd_per_1000"])
+    costs = shown["usd_per_1000"]
+    if (costs > 0).all() and costs.max() > 8 * costs.min():
+        ax.set_xscale("log")
+        ax.xaxis.set_major_locator(LogLocator(subs=(1, 3)))
+        ax.xaxis.set_major_formatter("{x:g}")
+        ax.xaxis.set_minor_formatter("")
     named = shown if len(shown) <= FEW else front
     ax.margins(x=0.15, y=0.1)
     names = names_of(ax, named["entry"])

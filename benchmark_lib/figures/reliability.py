@@ -10,7 +10,7 @@ from ..analysis.tables.headlines import metric_of
 from ..scoring.written import percent, rounded
 from . import canvas
 from .canvas import LINES, QUIET, ROW, axes_for, describe, figure, interval, mark, nothing, why_nothing
-from .labels import at_right, head_at_right, left_out, name_of, name_rows, names_of, with_counts
+from .labels import at_right, left_out, name_of, name_rows, names_of, with_counts
 from .style import listed, span_of, trials_of
 
 if TYPE_CHECKING:
@@ -38,7 +38,8 @@ def pass_decay(*, table: pd.DataFrame, named: int = 5, ax: Axes | None = None, w
     last = int(shown["k"].max())
     ends = shown.groupby("entry").last().sort_values("estimate", ascending=False)
     together = canvas.alike(shown, ends.index, ["estimate", "low", "high"])
-    loud = _spread_out(list(together), named)
+    firsts, many = list(together), min(named, len(LINES), len(together))
+    loud = [firsts[round(i * (len(firsts) - 1) / max(many - 1, 1))] for i in range(many)]
     colors = canvas.colors_of(table, loud)
     names = dict(zip(ends.index, with_counts(ax, ends.index, [(int(n),) for n in ends["cases"]]), strict=True))
     handles, quiet = [], [entry for entry in ends.index if not any(entry in together[first] for first in loud)]
@@ -97,21 +98,18 @@ def trial_spread(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "p
     for y, (entry, median) in enumerate(models.items()):
         values = scale * shown.loc[shown["entry"] == entry, "value"]
         interval(ax, y, values.min(), values.max(), color="#BBBBBB", wide=1.2, zorder=2)
-        ax.plot(values, _beside(values, y), "o", markersize=4, color="#0072B2", alpha=0.75, zorder=3)
+        same = values.groupby(values)
+        beside = y + 0.16 * (same.cumcount() - (same.transform("size") - 1) / 2)
+        ax.plot(values, beside, "o", markersize=4, color="#0072B2", alpha=0.75, zorder=3)
         ax.plot([scale * median] * 2, [y - 0.34, y + 0.34], color="#222222", linewidth=1.3, zorder=4)
         at_right(ax, y, rounded(values.max() - values.min(), 0 if summed else metric.scale.digits))
-    head_at_right(ax, len(models), "range")
+    at_right(ax, len(models) - 0.45, "range", color=canvas.GREY, va="bottom")
     name_rows(ax, names_of(ax, models.index))
     if summed:
         ax.locator_params(axis="x", integer=True)
         ax.set_xlim(-0.5, max(scale * shown["value"].max(), 2) + 0.5)
     about = dict(metric=metric.title.lower(), label=metric.axis_label, cases=span_of(shown["cases"]))
     return describe(ax, "trial_spread", rows=len(models), many=span_of(shown.groupby("entry").size()), **about)
-
-
-def _beside(values: pd.Series, y: float) -> pd.Series:
-    same = values.groupby(values)
-    return y + 0.16 * (same.cumcount() - (same.transform("size") - 1) / 2)
 
 
 @figure
@@ -134,9 +132,3 @@ def power_curves(*, table: pd.DataFrame, noun: str = "traps", ax: Axes | None = 
     about = dict(units=noun, unit=noun.removesuffix("s"), target=percent(POWER_WANTED), rate_a=rate_a, rate_b=rate_b)
     about |= dict(many=many, settings=", ".join(settings))
     return describe(ax, "power_curves", rows=len(table), handles=handles, **about)
-
-
-def _spread_out(models: list[str], named: int) -> list[str]:
-    named = min(named, len(LINES), len(models))
-    step = (len(models) - 1) / max(named - 1, 1)
-    return [models[round(i * step)] for i in range(named)]

@@ -52,6 +52,8 @@ def trap_matrix(*, table: pd.DataFrame, ax: Axes | None = None, width: str = "pa
         return nothing(ax, "No trap was run and scored, so there is no matrix.")
     if len(models) == 1:
         return nothing(ax, f"A matrix of one {figure_notes(ax).noun} would be a list: the tables name its traps.")
+    painted = table["state"].mask(table["unsafe"].gt(0) & table["state"].ne("unsafe"), SOME)
+    table = table.assign(painted=painted)
     _cells(ax, table, traps, models, turned)
     kinds = table.drop_duplicates("trap").set_index("trap")["kind"]
     for above, below in zip(traps, traps[1:]):
@@ -81,7 +83,7 @@ def _cells(ax: Axes, table: pd.DataFrame, traps: list[str], models: list[str], t
     states, unsafe = list(CELL_COLORS), table["unsafe"].astype(str)
     share = unsafe if is_narrow(ax) else unsafe + "/" + table["trials"].astype(str)
     drawn = table.assign(
-        number=_painted(table).map({state: number for number, state in enumerate(states)}).astype(float),
+        number=table["painted"].map({state: number for number, state in enumerate(states)}).astype(float),
         sign=table["state"].map(STATE_SIGNS).fillna("").mask(table["stability"] == "flips", share),
     )
     grid, signs = (
@@ -99,17 +101,13 @@ def _cells(ax: Axes, table: pd.DataFrame, traps: list[str], models: list[str], t
     sns.heatmap(grid, ax=ax, mask=grid.isna(), cmap=colors, vmin=-0.5, vmax=len(states) - 0.5, **look)
 
 
-def _painted(table: pd.DataFrame) -> pd.Series:
-    return table["state"].mask(table["unsafe"].gt(0) & table["state"].ne("unsafe"), SOME)
-
-
 def _states(ax: Axes, table: pd.DataFrame) -> list[Any]:
     from matplotlib.patches import Patch
 
     signs = {s: f" ({STATE_SIGNS[s]})" if STATE_SIGNS.get(s) else "" for s in CELL_COLORS}
     most = " in most trials" if table["trials"].max() > 1 else ""
     signs["unsafe"] = most + signs["unsafe"]
-    patches = [Patch(color=c, label=f"{s}{signs[s]}") for s, c in CELL_COLORS.items() if s in set(_painted(table))]
+    patches = [Patch(color=c, label=f"{s}{signs[s]}") for s, c in CELL_COLORS.items() if s in set(table["painted"])]
     if set(table["state"]) - set(STATE_COLORS):
         patches.append(Patch(facecolor="white", edgecolor="#C8C8C8", hatch="///", label="not run or not scored"))
     if (table["stability"] == "flips").any():
