@@ -1,1 +1,1 @@
-"""The domains of tau2 as stores, with the installed package's environments as desks."""
+"""The domains of tau2 as stores."""

@@ -1,6 +1,7 @@
 """An environment of a tau2 domain as the desk of one conversation."""
 
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any
 
 import orjson
@@ -27,14 +28,12 @@ class TauDesk(Desk):
         self.environment = domain.opened(task)
 
     def call(self, name: str, arguments: dict[str, Any] | str, side: str = "agent") -> ToolCall:
-        """Carry out and record a call by either side; the result is the environment's answer."""
-        given: dict[str, Any] | str | None = arguments
-        if isinstance(given, str):
-            try:
-                given = orjson.loads(given or "{}")
-            except orjson.JSONDecodeError:
-                given = None
-        call = ToolCall(self.turn, len(self.calls), name, arguments, None, None, self._domain.writes(name, side), side)
+        """Carry out and record a call by either side."""
+        given: Any = None
+        with suppress(orjson.JSONDecodeError):
+            given = orjson.loads(arguments or "{}") if isinstance(arguments, str) else arguments
+        write = self._domain.writes(name, side)
+        call = ToolCall(self.turn, len(self.calls), name, arguments, None, None, write, side)
         if isinstance(given, dict):
             call.arguments = given
             answer = self.environment.get_response(their_call(call))
@@ -55,13 +54,12 @@ class TauDesk(Desk):
             old, new = (getattr(getattr(one, kit), "db", None) for one in (before, self.environment))
             for table in type(new).model_fields if new is not None else ():
                 for key, path, *rows in _changed(table, getattr(old, table), getattr(new, table)):
-                    changes += differing(
-                        table, key, *(dict(flat(row, path)) for row in PLAIN.dump_python(rows, mode="json"))
-                    )
+                    plain = PLAIN.dump_python(rows, mode="json")
+                    changes += differing(table, key, *(dict(flat(row, path)) for row in plain))
         return changes
 
     def explained(self) -> bool:
-        """Return True, because agents see only copies and the evaluator repeats every call."""
+        """Return True, because agents see only copies."""
         return True
 
 
@@ -90,7 +88,7 @@ def _error(content: str) -> str:
 
 
 def _changed(table: str, before: Any, after: Any) -> Iterator[tuple[str, str, Any, Any]]:
-    """Yield the key and the old and new state of each changed row; None for an absent row."""
+    """Yield the key and both states of each changed row; None if it is absent."""
     if isinstance(after, Rows):
         for key in sorted(after.taken):
             old, new = dict.get(before, key), dict.get(after, key)

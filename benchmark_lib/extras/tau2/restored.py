@@ -1,7 +1,7 @@
 """Fast tau2 environments: rows of a parsed database are shared until first taken.
 
-The tools of tau2 change a row only after taking it by key, or while iterating over a list. While iterating over a keyed
-table, they only read. A shared row never changes, so its copier and its JSON are computed once per process.
+The tools of tau2 change a row only after taking it by key, or while iterating over a list.
+A shared row never changes, so its copier and its JSON are computed once per process.
 """
 
 import copy
@@ -20,7 +20,7 @@ PLAIN = {str, int, float, bool, type(None), date, datetime}
 
 
 class Shared:
-    """Cached data of an immutable row: its copier and, once a hash has needed it, its JSON."""
+    """Cached data of an immutable row: its copier, and its JSON once a hash has needed it."""
 
     def __init__(self, row: Any):
         self.row, self.text = row, b""
@@ -58,12 +58,12 @@ class Rows(dict):
 
     def written(self) -> Iterator[bytes]:
         """Yield the table as pieces of JSON, sorted by key."""
-        taken = self.taken
-        return _joined(b"{}", (_written(row, key not in taken, key) for key, row in sorted(self.items())))
+        rows = (_written(row, key not in self.taken, key) for key, row in sorted(self.items()))
+        return _joined(b"{}", rows)
 
 
 class Listed(list):
-    """A table that is a list; the tools of tau2 append to it but never remove anything."""
+    """A table that is a list, from which the tools of tau2 never remove anything."""
 
     def __init__(self, rows: list[Any]):
         super().__init__(list.copy(rows))
@@ -81,8 +81,8 @@ class Listed(list):
 
     def written(self) -> Iterator[bytes]:
         """Yield the table as pieces of JSON."""
-        shared = self._shared
-        return _joined(b"[]", (_written(row, index in shared) for index, row in enumerate(super().__iter__())))
+        rows = (_written(row, n in self._shared) for n, row in enumerate(super().__iter__()))
+        return _joined(b"[]", rows)
 
     def _taking(self) -> Iterator[Any]:
         for index, row in enumerate(super().__iter__()):
@@ -110,7 +110,7 @@ def own_copy(row: Any) -> Any:
 
 
 def hashed(database: Any) -> str:
-    """Return the package's hash of a database's JSON, without building the whole text."""
+    """Return the package's hash of a database, without building its whole JSON."""
     tables = {name for name, value in vars(database).items() if isinstance(value, Rows | Listed)}
     rest, digest = database.model_dump(exclude=tables), hashlib.sha256()
     for index, (name, value) in enumerate(sorted(vars(database).items())):
@@ -126,7 +126,7 @@ _SHARED: dict[int, Shared] = {}
 
 
 def _known(row: Any) -> Shared:
-    """Return a row's cached data; the cache keeps the row alive, so no other object gets its id."""
+    # The cache keeps the row alive, so no other object gets its id.
     shared = _SHARED.get(id(row))
     if shared is None:
         shared = _SHARED[id(row)] = Shared(row)
@@ -178,7 +178,7 @@ def _copier(value: Any) -> Callable[[], Any]:
 
 
 def _of_model(model: BaseModel, inner: list[tuple[Any, Callable[[], Any]]]) -> Callable[[], Any]:
-    """Return a copier of a model, like pydantic's `__copy__` except that it copies some members."""
+    """Return a copier of a model that also copies some members."""
     kind, put, values, named = type(model), object.__setattr__, vars(model), model.__pydantic_fields_set__
 
     def copied() -> Any:
@@ -206,8 +206,8 @@ KITS = ("tools", "user_tools")
 def quick(environment: Any) -> Any:
     """Return an environment that accepts restored databases.
 
-    Its toolkits look up a tool without binding all tools twice, and hash a database from its rows' JSON. It answers
-    without formatting each result for a log that is disabled.
+    Its toolkits do not bind all tools twice for a call, and hash a database from its rows' JSON.
+    It formats no result for a log that is disabled.
     """
     from tau2.data_model.message import ToolMessage
 
@@ -229,7 +229,7 @@ def quick(environment: Any) -> Any:
 
 
 def second(thing: Any, **methods: Any) -> Any:
-    """Return a shallow copy of an object, with the given methods in place of its own."""
+    """Return a shallow copy of an object with other methods."""
     kind = type(thing)
     copied: Any = object.__new__(type(kind.__name__, (kind,), methods) if methods else kind)
     vars(copied).update(vars(thing))

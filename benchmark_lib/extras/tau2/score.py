@@ -63,7 +63,7 @@ def rewards(messages: list[Any], task: Any, package: Domain) -> dict[str, float]
 
 
 def their_messages(c: Conversation) -> list[Any]:
-    """Return a record as tau2's messages: the greeting, then each message, after its calls."""
+    """Return a record as tau2's messages, each after its calls."""
     from tau2.data_model.message import AssistantMessage, ToolMessage, UserMessage
 
     say = {"agent": partial(AssistantMessage, role="assistant"), "customer": partial(UserMessage, role="user")}

@@ -1,4 +1,4 @@
-"""Agents and customers for tau2 tasks: a model as the simulated user, and scripted speakers."""
+"""Agents and customers for tau2 tasks."""
 
 import re
 from typing import Any
@@ -13,19 +13,20 @@ GREETING = "Hi! How can I help you today?"
 """The first line of every tau2 conversation, before any customer message."""
 LEAVES = {"###STOP###": "content", "###TRANSFER###": "unserved", "###OUT-OF-SCOPE###": "unserved"}
 CALLS_A_MESSAGE, YES_SAID = 30, 6
-YOU, I_FOR = re.compile(r"[Yy]ou(?<!\w...)( are|'re|r|)\b"), {" are": "I am", "'re": "I'm", "r": "my", "": "I"}
+YOU = re.compile(r"[Yy]ou(?<!\w...)( are|'re|r|)\b")
+I_FOR = {" are": "I am", "'re": "I'm", "r": "my", "": "I"}
 CONDITION = re.compile(r"\b(?:if|unless|otherwise|only|except|until|when|whether|but)\b", re.IGNORECASE)
 
 
 class TauOracle(BuiltIn):
-    """Makes the agent's expected calls, requests those of the customer, and states the facts."""
+    """Makes the expected calls, requests those of the customer, and states the facts."""
 
     def __init__(self, task: Any):
         self._left = list(task.evaluation_criteria.actions or [])
         self._to_tell = list(task.evaluation_criteria.communicate_info or [])
 
     async def reply(self, talk: AgentView) -> str:
-        """Make all calls up to the customer's next action, and return a request for that action."""
+        """Make all calls up to the customer's next actions, and request these."""
         while self._left and self._left[0].requestor == "assistant":
             action = self._left.pop(0)
             talk.call(action.name, action.arguments)
@@ -38,7 +39,7 @@ class TauOracle(BuiltIn):
 
 
 class TauNoOp(BuiltIn):
-    """Makes no call and says one sentence; the tasks it passes are the floor for every score."""
+    """Says one sentence; the tasks it passes are the floor for every score."""
 
     async def reply(self, talk: AgentView) -> str:
         """Return one sentence."""
@@ -46,7 +47,7 @@ class TauNoOp(BuiltIn):
 
 
 class TauScriptedCustomer:
-    """States the task's instructions, says yes, and uses the device tools that the agent names.
+    """States the task's instructions, says yes, and uses the tools that the agent names.
 
     It is too simple for instructions with a condition (see `unconditional`).
     """
@@ -74,7 +75,7 @@ class TauScriptedCustomer:
         return Reply("Thank you, that is all.", [Act("left", "content")])
 
     def _arguments(self, name: str) -> dict[str, Any]:
-        """Return the expected arguments of this tool's next call; empty if none is expected."""
+        """Return the arguments expected for this tool's next call, or none."""
         for index, action in enumerate(self._expected):
             if action.name == name:
                 return dict(self._expected.pop(index).arguments)
@@ -82,7 +83,7 @@ class TauScriptedCustomer:
 
 
 class TauModelCustomer:
-    """A language model with the prompt, greeting and tools of tau2's simulated user."""
+    """A model with the prompt, greeting and tools of tau2's simulated user."""
 
     def __init__(self, complete: Any, prompt: str, tools: list[dict[str, Any]]):
         self._complete, self._tools = complete, tools or None
@@ -111,7 +112,7 @@ class TauModelCustomer:
 
 
 def unconditional(task: Any) -> bool:
-    """Return whether a task's instructions have no condition, so one message can state them."""
+    """Return whether one message can state a task's instructions."""
     return not CONDITION.search(" ".join(_instructions(task)))
 
 

@@ -26,7 +26,7 @@ SHOWN = 40
 """Letters of a task's id in an error."""
 KNOWN_DEFECTS, NOT = "known-defects", "not:"
 MESSAGES = 60
-"""Maximum number of a tau2 customer's messages; tau2 itself allows 100 steps, including calls and results."""
+"""Most messages of a customer; tau2 itself allows 100 steps, with calls and results."""
 KNOWN = DATA / "reference" / "tau_known_defects.yaml"
 
 
@@ -59,7 +59,7 @@ class TauStore(ForeignStore):
 
     @cached_property
     def known(self) -> dict[str, Any]:
-        """Return what is known of the tasks: ``floor``, and ``defects`` by task id with sources."""
+        """Return the ``floor`` of the tasks, and their known ``defects`` by task id."""
         known: dict[str, Any] = read_yaml(KNOWN)[self.domain]
         return known
 
@@ -86,7 +86,7 @@ class TauStore(ForeignStore):
         return self.package.schemas["agent"]
 
     def prompt(self, path: Path | None = None) -> tuple[str, str]:
-        """Return the prompt of tau2's own agent, or the one in the file `path`, with its version."""
+        """Return the prompt of tau2's own agent or of a file, with its version."""
         if path is None:
             return self.package.agent_prompt, self.version
         head, text = front_matter(path)
@@ -94,12 +94,12 @@ class TauStore(ForeignStore):
 
     @cached_property
     def hash(self) -> str:
-        """Return the content hash of tools, policy and version; each task is hashed with its case."""
+        """Return the content hash of tools, policy and version, without the tasks."""
         content = [self.version, self.package.policy, self.package.schemas]
         return content_hash(orjson.dumps(content, option=orjson.OPT_SORT_KEYS))
 
     def cases(self) -> tuple[Case, ...]:
-        """Return every base task of the domain as a case, in the order of the package."""
+        """Return every base task as a case, in the order of the package."""
         return tuple(_case(task, self.domain) for task in self.package.tasks.values())
 
     def choose(self, pattern: str) -> list[Case]:
@@ -110,7 +110,8 @@ class TauStore(ForeignStore):
         """
         cases = self.cases()
         ids = {case.id: _task_id(case) for case in cases}
-        groups = {"all": set(ids), KNOWN_DEFECTS: {one for one in ids if ids[one] in self.known["defects"]}}
+        defective = {one for one, task_id in ids.items() if task_id in self.known["defects"]}
+        groups = {"all": set(ids), KNOWN_DEFECTS: defective}
         kept: set[str] = set()
         left_out: set[str] = set()
         only_out = True
@@ -118,11 +119,10 @@ class TauStore(ForeignStore):
             name = part.removeprefix(NOT)
             hits = groups.get(name) or {one for one in ids if _is_named(name, one) or _is_named(name, ids[one])}
             if not hits and part != f"{NOT}{KNOWN_DEFECTS}":
-                every = list(ids.values())
-                first, last = (i if len(i) <= SHOWN else f"{i[:SHOWN]}..." for i in (every[0], every[-1]))
+                every = [i if len(i) <= SHOWN else f"{i[:SHOWN]}..." for i in ids.values()]
                 raise BadInput(
-                    f"{self.name} has no task {name[:80]!r}: its {len(cases)} base tasks go from {first} to {last}; "
-                    f"name one, or all, {KNOWN_DEFECTS} or {NOT}{KNOWN_DEFECTS}"
+                    f"{self.name} has no task {name[:80]!r}: its {len(every)} base tasks go from {every[0]} "
+                    f"to {every[-1]}; name one, or all, {KNOWN_DEFECTS} or {NOT}{KNOWN_DEFECTS}"
                 )
             if part.startswith(NOT):
                 left_out |= hits
@@ -131,7 +131,7 @@ class TauStore(ForeignStore):
         return [case for case in cases if (only_out or case.id in kept) and case.id not in left_out]
 
     def agent(self, spec: str, case: Case) -> Any:
-        """Return a scripted agent; raise `BadInput` for one that plays only our own cases."""
+        """Return a scripted agent; raise `BadInput` if it plays only our own cases."""
         if spec == "scripted:oracle":
             return speakers.TauOracle(self.task(case))
         if spec == "scripted:no_op":
@@ -139,17 +139,18 @@ class TauStore(ForeignStore):
         raise BadInput(f"{spec} cannot play cases of {self.name}: name scripted:oracle, scripted:no_op or a model")
 
     def resumed(self, agent: Any, case: Case) -> Any:
-        """Return the agent unchanged, because a task begins with its first message."""
+        """Return the agent unchanged: a task begins with its first message."""
         return agent
 
     def customer(self, spec: str, case: Case, complete: Any) -> Any:
         """Return the customer of a task."""
+        tools = self.package.schemas["customer"]
         if spec == "scripted":
-            return speakers.TauScriptedCustomer(self.task(case), self.package.schemas["customer"])
-        return speakers.TauModelCustomer(complete, self.customer_prompt(case), self.package.schemas["customer"])
+            return speakers.TauScriptedCustomer(self.task(case), tools)
+        return speakers.TauModelCustomer(complete, self.customer_prompt(case), tools)
 
     def customer_prompt(self, case: Case) -> str:
-        """Return the system prompt of the model that plays the customer."""
+        """Return the system prompt of a model customer."""
         return str(self.package.customer_prompt(self.task(case)))
 
     def score(self, conversation: Conversation, case: Case) -> dict[str, Any]:
@@ -166,7 +167,7 @@ def _is_named(name: str, task_id: str) -> bool:
 
 
 def _case(task: Any, domain: str) -> Case:
-    """Return the case of a task; it contains the task, which is hashed but never written."""
+    """Return the case of a task, which it contains for its hash."""
     content = task.model_dump(mode="json")
     wish = task.user_scenario.instructions
     none: dict[str, Any] = dict.fromkeys(("claim", "tone", "hardness", "email"))
