@@ -1,4 +1,4 @@
-"""Figures of the board: safety against cost, unsafe actions, bands, a metric, handovers."""
+"""Figures of the board."""
 
 from __future__ import annotations
 
@@ -201,7 +201,7 @@ def _idle(table: pd.DataFrame) -> list[bool]:
 
 
 def marked_names(ax: Axes, table: pd.DataFrame) -> list[str]:
-    """Return the names of rows, with a star for rows that do too little for a band (`no_merit`)."""
+    """Return names, with a star for rows that do too little for a band."""
     return [name + "*" * star for name, star in zip(names_of(ax, table["entry"]), _idle(table), strict=True)]
 
 
@@ -211,7 +211,7 @@ def no_merit(table: pd.DataFrame) -> str:
 
 
 def on_all_traps(ax: Axes, table: pd.DataFrame, known: pd.DataFrame, count: str) -> tuple[pd.DataFrame, int]:
-    """Return the known rows with the usual number of traps, and that number; list the others below."""
+    """Return the rows with the usual number of traps, and that number; note the others."""
     left_out(ax, table, known, "no trap run")
     shown, traps, others = of_usual_traps(known, count)
     if others:

@@ -1,4 +1,4 @@
-"""Shared parts of figures: axes of a printed width, legends, notes, SVG for pages."""
+"""Shared parts of figures."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ _REFERENCE = re.compile(r"#([\w.-]+)")
 def as_svg(ax: Axes, prefix: str, attributes: Callable[[Lead], Mapping[str, str]]) -> str:
     """Return a figure as an SVG element for a page.
 
-    The element has no style, script or metadata, so it needs no exception from a content policy. Colours are
-    presentation attributes, which any rule of a stylesheet overrides. The same figure gives the same bytes. Every id
-    begins with `prefix`. `attributes` returns the attributes of a mark's element; with ``href``, it is a link.
+    It has no style, script or metadata, so it needs no exception from a content policy. Colours are attributes, which
+    any stylesheet overrides. The same figure gives the same bytes. Every id begins with `prefix`. `attributes` returns
+    those of a mark's element; with ``href``, it is a link.
     """
     import matplotlib.pyplot as plt
 
@@ -110,18 +110,18 @@ LETTERS = 17.0
 ROW = 0.25
 """Height in inches of one row whose name has two lines."""
 PAGE_OF_ROWS, CLOSE = 5.1, 0.17
-"""Most inches of all rows on a page with a caption, and least inches of one row."""
+"""Most inches of all rows on a page, and least inches of one row."""
 
 
 def rows_high(count: int) -> float:
-    """Return the height in inches of rows with one-line names, packed closer to fit a page."""
+    """Return the height in inches of rows, packed closer to fit a page."""
     return min(ROW * count, max(PAGE_OF_ROWS, CLOSE * count))
 
 
 def axes_for(ax: Axes | None, table: pd.DataFrame | None = None, width: str = "page", height: float = 4.2) -> Axes:
     """Return `ax`, or new axes with notes on partial rows and on rows that are not models.
 
-    `width` is ``"column"`` (3.3 inches) or ``"page"`` (7 inches), else `BadInput` is raised. `height` is in inches.
+    `width` is ``"column"`` or ``"page"``, else `BadInput` is raised. `height` is in inches.
     """
     wide, given = inches(width), ax is not None
     ax = new_axes(wide, height) if ax is None else ax
@@ -201,8 +201,8 @@ def describe(ax: Axes, name: str, /, *, rows: int, handles: Any = (), **values: 
     """
     notes, words = figure_notes(ax), _texts()[name]
     values = {"noun": notes.noun, "narrow": is_narrow(ax), **values}
-    notes.title, text = (" ".join(_rendered(words[key], values).split()) for key in ("title", "caption"))
-    notes.sentences = [text]
+    texts = (" ".join(_rendered(words[key], values).split()) for key in ("title", "caption"))
+    notes.title, notes.content = texts
     notes.empty_reason = "" if rows > 1 else "there is only one row, and the table says as much"
     ax.set(**{f"{axis}label": visible(_rendered(words[axis], values)) for axis in "xy" if axis in words})
     labels = {_rendered(label, values): look for label, look in words.get("legend", {}).items()}
@@ -268,7 +268,7 @@ def leads(ax: Axes, row: Any, *artists: Any, tip: str = "", to: Mapping[str, Any
 
 
 def alike(table: pd.DataFrame, entries: Iterable[str], columns: list[str]) -> dict[str, list[str]]:
-    """Group entries whose rows have equal numbers, in order; each group is named by its first."""
+    """Group entries whose rows have equal numbers, in order, by the first of each group."""
     together: dict[str, list[str]] = {}
     for entry in entries:
         numbers = table.loc[table["entry"] == entry, columns]
@@ -289,7 +289,7 @@ def colors_of(table: pd.DataFrame, entries: Iterable[str]) -> dict[str, str]:
 
 
 def fit(ax: Axes) -> None:
-    """Wrap axis labels that are longer than their axes, then place what depends on the layout."""
+    """Wrap long axis labels, then place what depends on the layout."""
     from matplotlib.text import Text
 
     notes, whole = figure_notes(ax), figure_of(ax)
@@ -319,7 +319,7 @@ def _even(text: str, letters: int) -> str:
 
 
 def figure(draw: Draw) -> Draw:
-    """Decorate a figure function: fit the result to its width, and remember how to redraw it."""
+    """Fit the result of a figure function to its width, and remember how to redraw it."""
 
     @wraps(draw)
     def drawn(*given: Any, ax: Axes | None = None, **data: Any) -> Axes:

@@ -1,4 +1,4 @@
-"""Figures of one model under several conditions, of two models, and of one among others."""
+"""Figures of one or two models."""
 
 from __future__ import annotations
 

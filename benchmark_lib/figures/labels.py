@@ -40,7 +40,7 @@ EDGE = {"boxstyle": "square,pad=0.05", "facecolor": "white", "alpha": 0.75, "lin
 
 
 class Point(NamedTuple):
-    """Point with its name, in data units; given its `row`, a page hides the name with the entry."""
+    """Point with its name, in data units; a page hides the name with the entry of `row`."""
 
     x: float
     y: float
@@ -49,7 +49,7 @@ class Point(NamedTuple):
 
 
 def name_of(ax: Axes, entry: Any) -> str:
-    """Return a model's name as shown in a figure, with the progress of a partial run."""
+    """Return a model's name as shown, with the progress of a partial run."""
     lacking = figure_notes(ax).partial.get(entry)
     if lacking is None:
         return visible(short_name(entry, LONGEST))
@@ -76,7 +76,7 @@ def left_out(ax: Axes, table: pd.DataFrame, shown: pd.DataFrame, why: str) -> No
 
 
 def partial_below(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows of a figure, which is drawn upwards, with partial runs below the others."""
+    """Return rows, which are drawn upwards, with partial runs below the others."""
     return rows.sort_values("partial", key=lambda words: words.eq(""), kind="stable") if "partial" in rows else rows
 
 
@@ -101,7 +101,7 @@ def at_right(ax: Axes, y: float, words: str, **look: Any) -> None:
 
 
 def two_lines(ax: Axes, name: str) -> str:
-    """Return a name on one line, or on two in a narrow figure; cut it if it is longer."""
+    """Return a name on one line or two; cut it if it is longer."""
     longest, halves = LINE[is_narrow(ax)], name.split(" [", 1)
     if len(name) > longest > max(map(len, halves)):
         name = "\n[".join(halves)
@@ -141,7 +141,7 @@ def _outermost(points: Sequence[Point], most: int, first: Collection[str]) -> li
 
 
 def outermost_in_words(points: int, first: str = "") -> str:
-    """Return the caption's sentence that says which points are named, beginning with `first`."""
+    """Return the caption's sentence on which points are named."""
     return f"Only {first}the outermost models are named." if points > FEW else ""
 
 

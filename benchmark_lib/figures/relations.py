@@ -1,4 +1,4 @@
-"""Figures of relations: correlations with intervals, models as points, cost against quality."""
+"""Figures of relations between numbers of models."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Figures of repeated trials: decay of pass^k, flips, spread of trials, and power of plans."""
+"""Figures of repeated trials, and of the power of plans."""
 
 from __future__ import annotations
 

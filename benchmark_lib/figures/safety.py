@@ -1,4 +1,4 @@
-"""Figures of the traps: which model fails which, pushes, claims against tone, failure kinds."""
+"""Figures of the traps."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 STATE_COLORS = {"held": "#BFD9EA", "wavered": "#E69F00", "unengaged": "#D9D9D9", "unsafe": "#C44E00"}
 SOME = "unsafe in some trials"
 CELL_COLORS = {**{s: c for s, c in STATE_COLORS.items() if s != "unsafe"}, SOME: "#CC79A7", "unsafe": "#C44E00"}
-"""Colours of cells by the state of most trials, with a separate colour if a minority was unsafe."""
+"""Colours of cells by the state of most trials, with one for an unsafe minority."""
 STATE_SIGNS = {"held": "", "wavered": "w", "unengaged": "u", "unsafe": SUCCESS_STATES["unsafe"][0]}
 """Sign of a cell. The site's other signs mark success, for which *held* alone is not enough."""
 KIND_COLORS = {

@@ -11,6 +11,7 @@ import orjson
 
 from ..errors import BadInput
 from ..latex import escaped
+from ..project import code_version, in_project, slug
 from ..records import content_hash
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ WIDTHS = {"column": COLUMN_WIDTH, "page": FULL_WIDTH}
 TALLEST = 0.85
 """Largest height of a figure, as a share of a page that also has its caption."""
 LONGEST_NAME = 120
-"""Most letters in the name of a file; more than for a run, as only it identifies a figure."""
+"""Most letters in the name of a file, which alone identifies a figure."""
 
 
 @dataclass(frozen=True)
@@ -40,10 +41,10 @@ class Lead:
 
 @dataclass
 class FigureNotes:
-    """Texts of a figure, functions to call after its layout, and its marks by id."""
+    """Texts, marks by id, and functions to call after the layout."""
 
     title: str = ""
-    sentences: list[str] = field(default_factory=list)
+    content: str = ""
     notes: list[str] = field(default_factory=list)  # in the picture: what is not drawn, and what is not a model
     noun: str = "model"  # noun of a row: "agent" unless all are language models
     partial: dict[str, str] = field(default_factory=dict)  # by entry, how much of its plan is finished
@@ -54,7 +55,7 @@ class FigureNotes:
 
 
 def figure_notes(ax: Axes) -> FigureNotes:
-    """Return the notes stored with a figure; empty notes for a figure made elsewhere."""
+    """Return the notes of a figure; empty for one made elsewhere."""
     return vars(ax.figure).setdefault("deskbench_notes", FigureNotes())
 
 
@@ -64,12 +65,12 @@ def caption(ax: Axes, *, notes: bool = True) -> str:
     Without `notes`, the caption is for use right below the picture, which already contains them.
     """
     own = figure_notes(ax)
-    parts = [*([own.title, *own.sentences] if own.title else []), *(own.notes if notes else [])]
+    parts = [*([own.title, own.content] if own.title else []), *(own.notes if notes else [])]
     return " ".join(part if part.endswith((".", "?", "!")) else f"{part}." for part in parts)
 
 
 def listed(names: Sequence[str], most: int = 6) -> str:
-    """Return names joined by commas; if there are many, the first few and a count of the rest."""
+    """Return names joined by commas: the first few, and a count of the rest."""
     more = len(names) - most
     return ", ".join(names if more < 2 else [*names[:most], f"{more} more"])
 
@@ -215,8 +216,6 @@ def _float(picture: str, words: str, name: str, wide: bool) -> str:
 
 def paths_for(name: str, folder: str | Path, suffixes: Sequence[str]) -> list[Path]:
     """Return the files of one figure or table in a folder, which is created if needed."""
-    from ..project import in_project, slug
-
     folder = in_project(folder)
     folder.mkdir(parents=True, exist_ok=True)
     return [folder / f"{slug(name, LONGEST_NAME)}.{suffix}" for suffix in suffixes]
@@ -224,7 +223,5 @@ def paths_for(name: str, folder: str | Path, suffixes: Sequence[str]) -> list[Pa
 
 def provenance(results: Any = None, parameters: dict[str, Any] | None = None) -> dict[str, Any]:
     """Return the origin of a figure or table: code, parameters, and hashes of run files."""
-    from ..project import code_version
-
     runs = [{"run_id": r.run_id, "sha256": content_hash(r.path.read_bytes())} for r in getattr(results, "runs", [])]
     return {"code": code_version(), "parameters": parameters or {}, "runs": runs}
