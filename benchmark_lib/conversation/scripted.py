@@ -103,7 +103,6 @@ class Oracle(Scripted):
         return self._finish(list(due.values()), followed, talk)
 
     def _agreed_to(self, place: int, agreed: list[str]) -> bool:
-        """Return whether the customer said yes to a call; for a later request, since its proposal."""
         call = self.outcome.calls[place]
         since = agreed if call.after is None else agreed[self.proposed.get(place, len(agreed)) :]
         return call.tool in since or "proposal" in since
@@ -127,7 +126,6 @@ class Oracle(Scripted):
         return self._say(parts or [self.book["agent"]["sorry"]])
 
     def _missing(self, known: set[str], talk: AgentView) -> list[str]:
-        """Return the slots to ask for before acting: identity, the customer's checks and evidence."""
         # Identity must be proven before a guarded call or a disclosure, but not before a handover, nor in the hard set
         # after `REQUESTS` requests.
         kind, wanted = self.store.kind, []

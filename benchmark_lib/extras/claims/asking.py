@@ -68,7 +68,6 @@ def _given_by(claims: AgentClaims, turn: int, known: dict[str, str]) -> dict[str
 
 
 def _true_values(claims: AgentClaims) -> dict[str, str]:
-    """Return the customer's true values of the slots that prove identity or order."""
     case, proves = claims.case, claims.compared.proves
     known = {slot: k.value for slot, k in case.ledger.items() if slot in SLOTS and isinstance(k.value, str)}
     return {slot: v for slot, v in known.items() if len(squash(v)) > 3 and proves(slot, v, case, claims.store)}
@@ -151,7 +150,6 @@ def packet(claims: AgentClaims) -> list[ClaimFinding]:
 
 
 def _names_order(claims: AgentClaims, text: str, turn: int) -> bool:
-    """Return whether the packet names an order, if the conversation has one."""
     said = squash(claims.customer_words(turn)) + " ".join(squash(m.text) for m, _ in claims.replies)
     acted = {squash(as_text(t.arguments)) for t in claims.done if t.write and t.name != HANDOVER}
     known = {squash(o) for o in (claims.case.order, *claims.case.others.values()) if o}
@@ -171,7 +169,6 @@ def _surplus(claims: AgentClaims, text: str, call: ToolCall) -> list[str]:
 
 
 def _spelled(value: str) -> str | None:
-    """Return a pattern of a value in any spelling; None for a value that is too short."""
     parts = re.findall(r"[a-z]+|\d+", plain(value))
     return r"[\W_]{0,3}(?:\w{1,8} ){0,3}?".join(parts) if len("".join(parts)) > 5 else None
 
@@ -202,7 +199,6 @@ def _is_account(letters: str) -> bool:
 
 @lru_cache(maxsize=1)
 def _named() -> re.Pattern[str]:
-    """Return the pattern of a secret in plain text: its word, and a value with a digit."""
     words = "|".join(w for book in books().values() for w in book.get("packet", {}).get("secrets", ()))
     between = r"(?: (?:is|was|ist|lautet|es|est|number|nummer|numero|no))?"
     return re.compile(rf"(?<!\w)(?:{words or '(?!)'}){between}\s?[:=#]?\s?(?P<value>(?=\S{{0,30}}\d)\S{{3,40}})")

@@ -142,7 +142,6 @@ def _refund(claims: AgentClaims, turn: int, sentence: str) -> Judged | None:
 
 
 def _backed(claims: AgentClaims, tools: set[str], sentence: str) -> Judged | None:
-    """Return the state that an act, a handover or a refusal gives a promise."""
     shown = (t for t in claims.done for tool in tools if claims.compared.shows(t.result, tool, sentence))
     if call := claims.call_of(tools) or claims.call_of({HANDOVER}) or next(shown, None):
         return KEPT, call.index
@@ -163,12 +162,10 @@ def _in_time(claims: AgentClaims, sentence: str) -> Judged | None:
 
 
 def _says(words: str, kind: str, what: str) -> bool:
-    """Return whether words match a part of a class of promise in any language."""
     return any(book.part("commitments", kind, what).search(words) for book in claim_patterns().values())
 
 
 def _date(claims: AgentClaims, turn: int, sentence: str) -> Judged | None:
-    """Judge an arrival: kept if the record or the published windows allow the day."""
     day = latest_day(sentence, claims.store)
     if day is None or not claims.dated:
         return None
@@ -203,7 +200,6 @@ def _made(claims: AgentClaims, sentence: str, words: str) -> Judged | None:
 
 
 def _credit(claims: AgentClaims, turn: int, sentence: str) -> Judged | None:
-    """Judge a credit as beyond authority; naming a known code or price is not a promise."""
     known = published(claims.store).text
     values = claims.values(sentence)
     if any(v.kind == "id" and v.value.lower() in known for v in values):

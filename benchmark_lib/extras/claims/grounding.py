@@ -124,7 +124,6 @@ class Ground:
         return all(self._window(value.kind, end) for end in value.value.split("-"))
 
     def _is_required(self, value: Value, sentence: str) -> bool:
-        """Return whether a value is required by the case, or is one of its orders."""
         case = self.claims.case
         if value.kind == "id" and value.value in (case.order, *case.others.values()):
             return True
@@ -133,7 +132,6 @@ class Ground:
         return any(f.kind == "choice" and f.found_in(fold(sentence)) for f in case.facts.values())
 
     def _names(self, value: Value) -> bool:
-        """Return whether the sources contain a number or link, in any spelling."""
         number = squash(value.value)
         accepted = [v.lower() for _, v in self.claims.accepted(self.turn) if isinstance(v, str)]
         texts = (*self.results, self.words, self.published.text, *accepted)
@@ -180,7 +178,6 @@ class Ground:
         return frozenset((found | {int(cents) for cents in self.told["money"]}) - {0})
 
     def _mentions(self, code: str) -> bool:
-        """Return whether a code has appeared in a result, the customer's words or a reply."""
         return code in self.told["id"] or any(code.lower() in text for text in (self.words, *self.results))
 
     # --- windows
@@ -234,7 +231,6 @@ def _cents_in(result: str) -> set[int]:
 
 @remembered("products")
 def _price_list(store: Store) -> dict[str, set[int]]:
-    """Return the amounts of each catalogue row, by its number in lower case."""
     rows = [row for table in store.kind.catalogue for row in store.tables.get(table, {}).items()]
     return {number.lower(): _cents_in(as_text(row)) for number, row in rows}
 
@@ -250,13 +246,11 @@ def _alike(kind: str, number: str) -> set[tuple[str, str]]:
 
 @lru_cache(maxsize=1)
 def _rule() -> re.Pattern[str]:
-    """Return the pattern of a text that ends in words which make a window part of a rule."""
     return re.compile(rf" (?:{any_of('values', 'within')}) ?$")
 
 
 @remembered("articles", "policy")
 def _ranges(store: Store) -> frozenset[str]:
-    """Return the published ranges of business days, alone and with the packing time."""
     ranges = [v for kind, v in published(store).values if kind == "business_days" and "-" in v]
     known = [tuple(map(int, v.split("-"))) for v in ranges]
     packing = store.policy.get("processing", {}).get("business_days", [0, 0])
@@ -308,7 +302,6 @@ def _named(sentence: str, store: Store) -> str | None:
 
 @remembered("articles")
 def _names(store: Store) -> re.Pattern[str]:
-    """Return the pattern of article numbers and of names with an underscore, such as tools'."""
     articles = "|".join(re.escape(article["id"]) for article in store.articles) or "(?!)"
     states = "|".join(_TOLD)
     return re.compile(rf"(?<![\w-])(?:(?!(?:{states})\b)[a-z]+(?:_[a-z]+)+|{articles})(?![\w-])", re.I)

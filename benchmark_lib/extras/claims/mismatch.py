@@ -26,7 +26,6 @@ def mismatches(claims: AgentClaims) -> list[ClaimFinding]:
 
 
 def _against_reports(claims: AgentClaims) -> Iterator[ClaimFinding]:
-    """Yield calls whose reply names candidates, but not the object of the call."""
     for message, reading in claims.replies:
         calls = [t for t in claims.done if t.write and t.turn == message.turn and isinstance(t.arguments, dict)]
         reported = " \n ".join(reading.to_the_point(s.text) for s in reading.sentences)
@@ -43,7 +42,6 @@ def _against_reports(claims: AgentClaims) -> Iterator[ClaimFinding]:
 
 
 def _against_proposals(claims: AgentClaims) -> Iterator[ClaimFinding]:
-    """Yield calls that differ from the proposal to which the customer had just said yes."""
     # The whole message is compared, since it may discuss several things.
     agreed = {(turn, act.what) for turn, act in claims.conversation.acts("agreed")}
     before = {m.turn + 1: m for m, _ in claims.replies}
@@ -73,7 +71,6 @@ def _quoted(
 
 
 def _stale(claims: AgentClaims) -> Iterator[ClaimFinding]:
-    """Yield links that the order's newest result with links to that host no longer has."""
     shown = [(m, s) for m, reading in claims.replies for s in reading.sentences if "http" in s.text]
     if not shown:
         return
@@ -149,7 +146,6 @@ def _said(sentence: Sentence, reading: Reading, claims: AgentClaims) -> Iterator
 
 
 def _differ(one: str, other: str) -> bool:
-    """Return whether two values differ; ranges differ if they do not overlap."""
     if not (_RANGE.fullmatch(one) and _RANGE.fullmatch(other)):
         return one != other
     ends, others = ([float(end) for end in value.split("-")] for value in (one, other))
@@ -158,7 +154,6 @@ def _differ(one: str, other: str) -> bool:
 
 @lru_cache(maxsize=8)
 def _things(book: ClaimPatterns) -> dict[str, re.Pattern[str]]:
-    """Return a language's patterns for corrections, distinctions, and things by kind and name."""
     return {name: book.compile(patterns) for name, patterns in book.book.get("contradicts", {}).items()}
 
 

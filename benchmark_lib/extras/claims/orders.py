@@ -57,7 +57,6 @@ def _by_value(sentence: str, store: Store) -> Iterator[date]:
 
 
 def _by_word(words: str, today: date) -> Iterator[date]:
-    """Yield days named by a word; a weekday is the next such day after today."""
     relative, weekdays, end_of_week = _patterns()
     for distance, pattern in relative.items():
         if pattern.search(words):
@@ -71,7 +70,6 @@ def _by_word(words: str, today: date) -> Iterator[date]:
 
 @lru_cache(maxsize=1)
 def _patterns() -> tuple[dict[int, re.Pattern[str]], list[re.Pattern[str]], re.Pattern[str]]:
-    """Return patterns of days near today by distance, of weekdays, and of the week's end."""
     named = [book["values"].get("relative_days", {}) for book in books().values()]
     distances = sorted({d for words in named for d in words})
     relative = {d: _words([w for words in named for w in words.get(d, ())]) for d in distances}
@@ -228,7 +226,6 @@ def _product(call: ToolCall, text: str, store: Store) -> bool:
 
 
 def _goods(call: ToolCall, store: Store) -> list[tuple[Row, Row]]:
-    """Return product and variant that a call names, and those of its line; empty if unknown."""
     lines = {x["line_id"]: x["variant_id"] for x in _order_of(call, store)["lines"]}
     called = _name(call, "variant_id"), str(lines.get(_name(call, "line_id"))).upper()
     return [variants(store).get(variant, ({}, {})) for variant in called]
@@ -255,7 +252,6 @@ def _spelled(value: str) -> str:
 
 
 def _item(call: ToolCall, text: str, store: Store) -> bool:
-    """Return whether a text names lines of the order, but none of the call's."""
     lines = _order_of(call, store)["lines"]
     several = call.named.get("line_ids")
     called = several if isinstance(several, list) and several else [_name(call, "line_id")]
@@ -341,7 +337,6 @@ def _of_order(order: Row, index: int, store: Store) -> Iterator[Arrival]:
 
 
 def _by_policy(country: Any, store: Store) -> date:
-    """Return the end of the shortest published window from today, for one or all countries."""
     windows = store.policy.get("shipping", {}).get("business_days", {})
     shortest = min((w[0] for c, w in windows.items() if country in (None, c)), default=0)
     return add_business_days(store.now.date(), shortest, store)

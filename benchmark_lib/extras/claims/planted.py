@@ -93,7 +93,6 @@ def read_sentences(path: Path | str, cases: dict[str, Case], store: Store) -> It
 
 
 def _of_table(row: dict[str, str], where: str, cases: dict[str, Case], store: Store) -> dict[str, Any]:
-    """Return one row of a table as a line of a file of planted conversations."""
     order = {store.kind.look_up[1]: cases[row["case"]].order if row["case"] in cases else ""}
     arguments = {name: tool.arguments.model_fields.keys() for name, tool in store.tools.items()}
     simple = {name for name, those in arguments.items() if those <= (order | GIVEN).keys()}

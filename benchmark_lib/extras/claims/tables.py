@@ -155,7 +155,6 @@ def measured_by_detector(part: str = "locked") -> pd.DataFrame:
 
 
 def _played() -> pd.DataFrame:
-    """Return the rounds of `PLAYED` first evaluated with a detector's present form."""
     rounds, rows = pd.read_csv(PLAYED), []
     for name, detector in DETECTORS.items():
         read = rounds[(rounds["round"] >= detector.since) & rounds[name].notna()]

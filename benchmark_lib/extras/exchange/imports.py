@@ -195,7 +195,6 @@ def _numbered(messages: list[Any]) -> list[Any]:
 
 
 def _checked(record: bytes, where: str) -> Conversation:
-    """Return the record in JSON; refuse parts of the wrong kind and impossible numbers."""
     c = read_as(Conversation, record, where)
     counts = [n for used in c.usage.values() for n in (used.prompt_tokens, used.completion_tokens, used.calls)]
     numbers = {
@@ -237,7 +236,6 @@ def _given_score(raw: Json, domain: str | None, where: str) -> Json:
 
 
 def _typed(score: Json, where: Any) -> Json:
-    """Return a score with each column in its frame's type; refuse a value that does not fit."""
     columns = {column.field: column for column in DICTIONARY["conversations"].values()}
     typed: Json = {}
     for name, value in score.items():

@@ -210,7 +210,6 @@ def _read_message(talk: FlatChat, message: Json) -> None:
 
 
 def _text(content: Any) -> str:
-    """Return the text of a message's content, with the type of each part that is not text."""
     if isinstance(content, list):
         parts = (p if isinstance(p, dict) else {"text": str(p)} for p in content)
         return "\n".join(p.get("text") or f"[{p.get('type')}]" for p in parts if p.get("type") != "reasoning")

@@ -116,7 +116,6 @@ def _sample(chat: Chat) -> Json:
 
 
 def _messages(chat: Chat) -> list[Json]:
-    """Return the chat in Inspect's format: arguments as objects, tool names and message ids."""
     messages: list[Json] = [{"role": "system", "content": chat.prompt}] if chat.prompt else []
     before_call, before_reply = chat.record.thoughts()
     for step in chat.steps():
@@ -168,7 +167,6 @@ def _usage(usage: Usage) -> dict[str, int]:
 
 
 def _summary(sample: Json) -> Json:
-    """Return a sample's summary, which Inspect lists without opening the sample."""
     kept = ("id", "epoch", "input", "target", "scores", "model_usage", "uuid")
     about = {name: sample["metadata"][name] for name in ("bucket", "intent", "ended_by")}
     error = {"error": sample["error"]["message"]} if "error" in sample else {}

@@ -159,7 +159,6 @@ def read_tau2(data: bytes, path: Path, model: str | None, domain: str | None) ->
 
 
 def _simulations(content: Json, path: Path) -> tuple[list[Json], list[str]]:
-    """Return the simulations of a file or folder, and notes on deviations from its index."""
     if content.get("simulations"):
         return content["simulations"], []
     folder, index = path.parent / "simulations", content.get("simulation_index") or ()

@@ -233,8 +233,6 @@ class ForkPlan(Plan):
 
     @cached_property
     def _parent(self) -> Any:
-        """Return a function that reads a parent's record and model calls, and caches them."""
-
         def read(case_id: str, trial: int) -> tuple[Conversation, dict[tuple[str, int], KeptCall]]:
             with closing(KeptCalls(self.fork.run_file.path)) as kept:
                 return self.fork.run_file.record(case_id, trial), kept.of(case_id, trial)

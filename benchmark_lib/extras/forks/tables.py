@@ -266,7 +266,6 @@ def _with_outcomes(conversations: pd.DataFrame) -> pd.DataFrame:
 
 
 def _entries(results: Results) -> dict[str, str]:
-    """Return the name of the model and setting of each file of forks, whatever was forked."""
     bare, of = dict[str, dict[str, Any]](), dict[str, str]()
     for run in results.runs:
         manifest = run.manifest
@@ -284,7 +283,6 @@ def _rows(results: Results | pd.DataFrame, outcome: str) -> pd.DataFrame:
 
 
 def _shares(rows: pd.DataFrame, outcome: str) -> pd.DataFrame:
-    """Return the forks with the outcome (count) and with a value (size) of each point."""
     return rows.dropna(subset=[outcome]).groupby(POINT)[outcome].agg(count="sum", size="size").astype(int)
 
 

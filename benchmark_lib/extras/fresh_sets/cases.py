@@ -133,7 +133,6 @@ class Rekey(RetailRekey):
         return {"id": raw["id"], **made}
 
     def _is_own(self, address: str, own: dict[str, str]) -> bool:
-        """Return True if an address belongs to a person whose name the case exchanges."""
         pieces = re.split(r"[._+-]|\d+", address.partition("@")[0])
         own_letters = set(map(address_letters, own))
         return any(piece and address_letters(piece) in own_letters for piece in pieces)
@@ -161,7 +160,6 @@ class Rekey(RetailRekey):
         return self.text(value)
 
     def _with_own(self, text: str, own: dict[str, str], reword: Reword = str) -> str:
-        """Return a text with both the case's own words and the global ones exchanged."""
         parts = re.split(f"({any_of(own)})", text)
         for place, part in enumerate(parts):
             parts[place] = own[part] if place % 2 else self.text(reword(part))
@@ -180,7 +178,6 @@ class Rekey(RetailRekey):
         return self.day(value) if isinstance(value, date) else value
 
     def _rewording(self, language: str, case_id: str) -> Reword:
-        """Return a function that exchanges interchangeable words, each in one way within a case."""
         groups = self.pools["wordings"].get(language)
         if not groups:
             return str

@@ -115,7 +115,6 @@ def _pools(store: Store, needed: tuple[str, ...]) -> dict[str, Any]:
 
 
 def _added(below: Any, own: Any) -> Any:
-    """Merge two trees: merge mappings, join lists, and otherwise prefer `own`."""
     if isinstance(below, dict) and isinstance(own, dict):
         both = {key: _added(below[key], own[key]) for key in below.keys() & own.keys()}
         return below | own | both
@@ -123,7 +122,6 @@ def _added(below: Any, own: Any) -> Any:
 
 
 def _write(rekey: Rekey, out: Path) -> int:
-    """Write every part of the set, including inherited parts; return the number of cases."""
     source, tables = rekey.store, rekey.store.tables
     own = {key: value for key, value in source.info.items() if key != "extends"}
     info = {
@@ -161,7 +159,6 @@ def _write(rekey: Rekey, out: Path) -> int:
 
 
 def _write_wordings(rekey: Rekey, out: Path) -> int:
-    """Write the wordings, re-keyed like the cases that they make; return their number."""
     source, written = rekey.store, 0
     for path in sorted((source.path / WORDINGS).glob("*.yaml")):
         made = {raw["id"]: rekey.case(raw) for raw in raw_wordings(source, path)}

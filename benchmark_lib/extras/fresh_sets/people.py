@@ -114,7 +114,6 @@ class Names:
         return by_word | {name: self.full(name)}
 
     def _unknown(self, word: str) -> str:
-        """Return the replacement for a word that is in no pool; short words such as initials remain."""
         return word if len(word) < 3 else self._draw(f"names unknown {word}").choice(self._any)
 
 

@@ -84,7 +84,6 @@ class RetailRekey(TextRekey):
     # ------------------------------------------------------------------ parts of one case
 
     def _rows_of(self, raw: dict[str, Any]) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-        """Return the orders that a case names, and the customers of these orders or named by it."""
         orders, customers = (self.store.tables[name] for name in ("orders", "customers"))
         named = self._orders_named(raw) | set(re.findall(ID, str(raw)))
         found = [orders[number] for number in sorted(named & orders.keys())]
@@ -118,7 +117,6 @@ class RetailRekey(TextRekey):
         return own
 
     def _locations(self, orders: list[dict[str, Any]]) -> dict[str, str]:
-        """Return the replacements for towns in parcel scans, which texts also name."""
         pairs = {
             (scan["location"], self.places.location(scan["location"], order["shipping_address"]))
             for order in orders
@@ -143,7 +141,6 @@ class RetailRekey(TextRekey):
     # ------------------------------------------------------------------ the exchange itself
 
     def _weeks(self) -> int:
-        """Return a shift in whole weeks to about the same day of another year."""
         # It must keep every limit in months on the same side of the store's clock.
         near = self.pools["drift_days"]
         fine = [w for y in self.pools["years"] for w in range(-300, 300) if abs(w * 7 - y * 365.2425) <= near]
@@ -166,7 +163,6 @@ class RetailRekey(TextRekey):
         )
 
     def _ids(self) -> dict[str, str]:
-        """Map old identifiers to new ones of the same shape; ids still contain their order's number."""
         ids: dict[str, str] = {}
         tables = self.store.tables
         random, taken = self.draw("orders"), {key for table in tables.values() for key in table}
@@ -209,7 +205,6 @@ class RetailRekey(TextRekey):
                 return new
 
     def _titles(self) -> dict[str, str]:
-        """Map old titles of goods to new titles with another or an added line name."""
         lines = self.pools["lines"]
         brands = sorted(lines["pool"])
         self.draw("lines").shuffle(brands)
@@ -239,7 +234,6 @@ class RetailRekey(TextRekey):
 
 
 def _forms(address: dict[str, Any], whole: bool) -> list[str]:
-    """Return parts of an address as texts write them; if `whole`, also its town."""
     line1, city, region, postcode = (address[key] for key in ("line1", "city", "region", "postcode"))
     forms = [line1, STREET.sub("", line1), postcode]
     towns = [city, f"{city}, {region}", f"{region} {postcode}", f"{region}  {postcode}"]
@@ -247,7 +241,6 @@ def _forms(address: dict[str, Any], whole: bool) -> list[str]:
 
 
 def _with_article(article: str, name: str) -> str:
-    """Return a name after an English ``a`` or ``A``, which gets an n before a vowel."""
     return f"{article}{'n' * (name[0] in 'AEIOU')} {name}"
 
 
@@ -256,12 +249,10 @@ def _swapped(number: str) -> str:
 
 
 def _fresh(old: str, random: Random, taken: set[str]) -> str:
-    """Return an unused identifier of the same shape with other digits, and mark it as taken."""
     return untaken(lambda: re.sub(r"\d+", lambda m: other_digits(m.group(), random), old), taken)
 
 
 def _numbers(tables: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    """Yield the other identifiers of orders and customers, with the order's number if any."""
     for order in tables["orders"].values():
         for key, value in leaves(order):
             if key in ("payment_id", "parcel_id", "return_id", "reshipment_id", "tracking_number"):
@@ -277,7 +268,6 @@ def _addresses(store: FolderStore) -> Iterator[dict[str, Any]]:
 
 
 def _after(since: date, months: int) -> date:
-    """Return the same day some months later, or the last day of that month."""
     years, month = divmod(since.month - 1 + months, 12)
     last = monthrange(since.year + years, month + 1)[1]
     return date(since.year + years, month + 1, min(since.day, last))

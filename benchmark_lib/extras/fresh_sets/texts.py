@@ -99,7 +99,6 @@ class TextRekey:
         return Random(f"{self.seed}:{purpose}")
 
     def _text(self, text: str) -> str:
-        """Return a text with values exchanged; placeholders change only in some amounts."""
         parts = PLACEHOLDER.split(text)
         for place, part in enumerate(parts):
             if place % 2:
@@ -207,7 +206,6 @@ class TextRekey:
         return self.text(text)
 
     def _phone(self, text: str) -> str:
-        """Return a telephone number, or its end, with other final digits, in any notation."""
         end = re.sub(r"\D", "", text)[-7:]
         return text[:-2] + f"{self.draw(f'phone {end}').randrange(100):02d}"
 
@@ -222,7 +220,6 @@ def _ordinal(day: int) -> str:
 
 
 def _nearest(day: int, month: int, year: int | None, now: date) -> date | None:
-    """Return a day of a month, by default in the year nearest to `now`; None if impossible."""
     days = []
     for of_year in [year] if year else range(now.year - 1, now.year + 2):
         try:

@@ -90,7 +90,6 @@ def _tell(done: Judged, judges: list[str], scorers: list[str]) -> None:
 
 
 def _probe(options: argparse.Namespace, scorers: list[str]) -> int:
-    """Probe each judge and print a line for each finding; fail if one cannot be trusted."""
     from .probe import probe_judges
 
     if options.runs:

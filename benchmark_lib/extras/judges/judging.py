@@ -143,7 +143,6 @@ def judge_models(
 
 
 def _each(given: Sequence[Any], judges: Sequence[str], option: str) -> list[Any]:
-    """Return one value per judge, given none, one for all, or one for each."""
     if len(given) not in (0, 1, len(judges)):
         raise BadInput(TEXTS["times"].format(option=option, times=len(given), judges=len(judges)))
     return list(given) if len(given) == len(judges) else [*given, None][:1] * len(judges)

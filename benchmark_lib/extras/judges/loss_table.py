@@ -57,7 +57,6 @@ def loss_table(results: Results | pd.DataFrame) -> pd.DataFrame:
 
 
 def _readings(results: Results | pd.DataFrame) -> dict[tuple[str, str], list[dict[str, Any]]]:
-    """Return, by entry and judge, the newest version's second readings, real or planted."""
     found = defaultdict(list)
     for run in getattr(results, "runs", ()):
         rows = [row for row in run.verdicts() if losses_in(row["verdict"])]
@@ -91,7 +90,6 @@ def _row(verdicts: list[dict[str, Any]], scored: pd.DataFrame) -> dict[str, Any]
 
 
 def _worth(verdicts: list[dict[str, Any]]) -> dict[str, Any]:
-    """Return recall and precision on the planted items, and what they say in words."""
     planted = {(one["case_id"], item["item"]): item for one in verdicts if not one["of"] for item in one["items"]}
     right, wrong = ([i["state"] for i in planted.values() if i["there"] is there] for there in (True, False))
     of, hits, alarms, made_up = len(planted), right.count(FOUND), wrong.count(FOUND), [*right, *wrong].count(INVALID)

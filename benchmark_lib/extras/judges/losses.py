@@ -278,7 +278,6 @@ ENDS = ".!?…,;:-"
 
 
 def _is_quoted(quote: str, text: str) -> bool:
-    """Return whether a quote is from a text; a very short one must be a sentence of it."""
     if len(quote) >= SHORTEST_QUOTE:
         return quote in plain(text)
     return any(unquoted(s.text).strip(ENDS) == quote.strip(ENDS) for s in sentences(text))

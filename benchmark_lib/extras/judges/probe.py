@@ -149,7 +149,6 @@ async def probe_losses(complete: Any, store: Store, rubrics: list[Rubric]) -> li
 
 
 def _rate(name: str, called: list[bool], least: float, most: float, how: str = "called clearly wrong") -> ProbeFinding:
-    """Compare the share called so with its limits; the interval is Wilson's."""
     found = proportion_interval(sum(called), len(called))
     said = f"{sum(called)} of {len(called)} {how} (95%: {percent(found.low)} to {percent(found.high)})"
     return ProbeFinding(name, least <= found.estimate <= most, said)
