@@ -87,7 +87,7 @@ def chat_messages(chat: Chat) -> list[Json]:
 
 
 def write_chats(run: RunFile, folder: Path) -> Path:
-    """Write a run as JSON lines of chats, ``messages``, ``tools`` and ``metadata``; return the file's path.
+    """Write a run as JSON lines of ``messages``, ``tools`` and ``metadata``; return the path.
 
     The metadata are case, trial, model and score. Trials that an infrastructure fault ended are omitted. The tools are
     the store's, with the user's own as recorded.

@@ -94,14 +94,14 @@ def import_results(
 
 
 def located(path: Path, format: str | None) -> tuple[Path, str | None]:
-    """Return the file to read, which a tau2 folder contains, and the format that its name implies."""
+    """Return the file to read (of a tau2 folder) and the format that its name implies."""
     results = path / "results.json"
     format = format or ("tau2" if os.path.isfile(results) else SUFFIXES.get(path.suffix))
     return results if format == "tau2" and os.path.isdir(path) else path, format
 
 
 def read_any(data: bytes, path: Path, format: str, model: str | None, domain: str | None) -> Imported:
-    """Read the contents of a file with one of the `READERS`; raise `BadInput` for a damaged file."""
+    """Read a file's contents with one of the `READERS`; raise `BadInput` for a damaged file."""
     try:
         return READERS[format](data, path, model, domain)
     except BadInput:

@@ -34,7 +34,7 @@ class NotYourTurn(ValueError):
 
 @dataclass(eq=False)
 class _View:
-    """A conversation as its player sees it; `begun` counts its items when a chair took it, 0 if it waits for one."""
+    """A conversation as its player sees it; `begun` is its length when a chair took it."""
 
     chair: int | None = None
     items: list[Item] = field(default_factory=list)
@@ -155,7 +155,7 @@ class Chairs:
         return [*self._opening(chair, whole=True), *chair.view.items] if chair.view.items else []
 
     def may_stop(self, number: int) -> bool:
-        """Return whether other chairs play all that is left; if so, nobody waits for this chair at the end."""
+        """Return whether other chairs play all that is left, so that nobody waits for this one."""
         chair = self._chairs[number]
         taken = sum(view.begun > 0 for view in self._views.values())
         may = chair.view.over and self.left <= taken

@@ -179,7 +179,7 @@ class Seats:
         return await self.next(request)
 
     async def call(self, request: web.Request) -> web.Response:
-        """Call the tool in the path with the body's arguments, or all tools in a list of names with arguments."""
+        """Call the tool in the path with the body's arguments, or each in a list of calls."""
         number = self._chair(request)
         if self.chairs.side != "agent":
             raise Refused("The customer has no tools: POST .../say sends a message.", 404)

@@ -69,7 +69,7 @@ class ChairWidget(w.VBox):
         return {**super()._repr_mimebundle_(**how), "text/html": f"<p>{STATIC}</p>"}
 
     def _button(self, label: str, handle: Callable[[], None], **looks: Any) -> w.Button:
-        """Return a button whose handler runs in the conversation's event loop; what it refuses becomes the status."""
+        """Return a button whose handler runs in the conversation's loop; a refusal is shown."""
 
         def handled() -> None:
             try:

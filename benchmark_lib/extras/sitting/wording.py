@@ -108,7 +108,7 @@ READ_AS = "What does it do, such as `attached photo; agreed start_return; left c
 
 
 def acts_of(text: str) -> list[dict[str, str]]:
-    """Return the acts in a line, which are separated by semicolons; each has a ``kind`` and a ``what``.
+    """Return the acts of a line, split at semicolons, each with ``kind`` and ``what``.
 
     Raise `ValueError` with an explanation if an act lacks what it is about.
     """

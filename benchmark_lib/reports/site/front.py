@@ -199,7 +199,7 @@ def _drawn(content: Content, key: str, title: str, draw: Callable[..., Axes], fo
             warnings.filterwarnings("ignore", "Glyph .* missing from font")  # the reader's fonts have the glyph
             ax = draw(width=width)
             words = figure_notes(ax)
-            said = " ".join(words.sentences) or f"{words.empty_reason}."
+            said = words.content or f"{words.empty_reason}."
             made.title, made.words = fold or words.title or title, said
             if ax.axison:
                 made.drawn.append(Markup(as_svg(ax, f"{key}-{width}", partial(_attributes, content))))
