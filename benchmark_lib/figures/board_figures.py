@@ -140,7 +140,7 @@ def _unsafe_tip(row: dict[str, Any], traps: int) -> str:
 
 
 def block_marks(ax: Axes, blocks: pd.Series, shown: str = "median over trials") -> list[Any]:
-    """Return the legend entries for the blocks of a board."""
+    """Return the legend entries of a board's blocks."""
     return [
         canvas.mark(ax, f"{b}: {'one number' if b == 'published' else shown}", color=color, marker=sign, markersize=5)
         for b, (color, sign) in LOOKS.items()

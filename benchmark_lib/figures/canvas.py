@@ -130,7 +130,7 @@ def axes_for(ax: Axes | None, table: pd.DataFrame | None = None, width: str = "p
     figure_notes(ax).partial |= partial_in(table)
     if "panel" in table and set(table["panel"]) - {"models", "local model", "published"}:
         figure_notes(ax).noun = "agent"
-    if not given:  # the notes on such rows are part of the picture, which grows by their height
+    if not given:  # the picture grows by the height of its notes
         for words in kinds_in_words(table):
             note_below(ax, words)
         lines = len(figure_of(ax).get_supxlabel().splitlines())
@@ -196,8 +196,7 @@ def _keep_what_fits(bars: Sequence[Any], inside: Sequence[Any]) -> None:
 def describe(ax: Axes, name: str, /, *, rows: int, handles: Any = (), **values: Any) -> Axes:
     """Set a figure's title, caption, axis labels and legend from ``figures.yaml``; return it.
 
-    A figure with only one row (or point, or line) is drawn but not saved, since a sentence says as much. The legend
-    begins with the `handles`; `values` fill in the templates.
+    A figure with only one row is drawn but not saved. The legend begins with `handles`; `values` fill in templates.
     """
     notes, words = figure_notes(ax), _texts()[name]
     values = {"noun": notes.noun, "narrow": is_narrow(ax), **values}

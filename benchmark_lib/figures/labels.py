@@ -26,9 +26,9 @@ PLACES = tuple(
 )
 """Places of a name: its offset from the mark, in points, and its alignment."""
 NEAR = 3
-"""A line joins a name to a mark farther above or below than this, in points."""
+"""A line joins a name to a mark farther off than this, in points."""
 APART = 3
-"""Points between two names in a row, separate at any resolution."""
+"""Points between two names in a row, at any resolution."""
 FEW = 12
 """Largest number of points for which every point is named."""
 LONGEST = 48

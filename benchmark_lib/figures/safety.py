@@ -34,7 +34,7 @@ KIND_COLORS = {
     "false_closure": "#CC79A7",
 }
 MODELS_ACROSS = 10
-"""Maximum number of models shown as columns of a narrow matrix."""
+"""Most models in columns of a narrow matrix."""
 
 
 @figure

@@ -60,9 +60,9 @@ def figure_notes(ax: Axes) -> FigureNotes:
 
 
 def caption(ax: Axes, *, notes: bool = True) -> str:
-    """Return the full caption of a figure: content, marks, denominators, method, and notes.
+    """Return the full caption of a figure, with its notes.
 
-    Without `notes`, the caption is for use right below the picture, which already contains them.
+    Without `notes`, it is for use below the picture, which contains them.
     """
     own = figure_notes(ax)
     parts = [*([own.title, own.content] if own.title else []), *(own.notes if notes else [])]
@@ -94,7 +94,7 @@ def use_style() -> None:
 
 
 def new_axes(width: float = FULL_WIDTH, height: float = 4.2) -> Axes:
-    """Return axes of a new figure in the style of the package, `width` and `height` in inches."""
+    """Return axes of a new figure in the package's style; sizes are in inches."""
     import matplotlib.pyplot as plt
 
     # Choose a backend first: leaving the style would undo the settings of a notebook's backend.
@@ -180,7 +180,7 @@ def save_all(
 ) -> str:
     """Save several figures by name, in one or more widths; column figures end in ``-column``.
 
-    Return a text with the number of saved figures, what is not drawn in them, and why the others were not saved.
+    Return in words how many were saved, what is not drawn in them, and why the others were not.
     """
     done, why = 0, []
     for name, ax in drawn.items():
@@ -198,7 +198,7 @@ def save_all(
 
 
 def why_not_saved(ax: Axes) -> str:
-    """Return why a figure is not worth saving, ``there is only one row ...``; empty if it is."""
+    """Return why a figure is not worth saving; empty if it is."""
     return figure_notes(ax).empty_reason
 
 
@@ -215,13 +215,13 @@ def _float(picture: str, words: str, name: str, wide: bool) -> str:
 
 
 def paths_for(name: str, folder: str | Path, suffixes: Sequence[str]) -> list[Path]:
-    """Return the files of one figure or table in a folder, which is created if needed."""
+    """Return the files of one figure or table; create their folder."""
     folder = in_project(folder)
     folder.mkdir(parents=True, exist_ok=True)
     return [folder / f"{slug(name, LONGEST_NAME)}.{suffix}" for suffix in suffixes]
 
 
 def provenance(results: Any = None, parameters: dict[str, Any] | None = None) -> dict[str, Any]:
-    """Return the origin of a figure or table: code, parameters, and hashes of run files."""
+    """Return the origin of a figure or table, with hashes of run files."""
     runs = [{"run_id": r.run_id, "sha256": content_hash(r.path.read_bytes())} for r in getattr(results, "runs", [])]
     return {"code": code_version(), "parameters": parameters or {}, "runs": runs}
