@@ -37,7 +37,7 @@ class Chat:
     score: Json
 
     def steps(self) -> Iterator[Message | ToolCall]:
-        """Yield messages and the agent's tool calls in order; calls of a turn precede its message."""
+        """Yield messages and the agent's tool calls; calls of a turn precede its message."""
         waiting = [c for c in self.record.tool_calls if c.side == "agent"]
         for message in self.record.messages:
             while message.side == "agent" and waiting and waiting[0].turn <= message.turn:
@@ -87,10 +87,9 @@ def chat_messages(chat: Chat) -> list[Json]:
 
 
 def write_chats(run: RunFile, folder: Path) -> Path:
-    """Write a run as JSON lines of ``messages``, ``tools`` and ``metadata``; return the path.
+    """Write a run as JSON lines of chats; return the file's path.
 
-    The metadata are case, trial, model and score. Trials that an infrastructure fault ended are omitted. The tools are
-    the store's, with the user's own as recorded.
+    The tools are the store's, with the user's own as recorded. Trials that an infrastructure fault ended are omitted.
     """
     store = store_played(run.manifest)
     tools = store.schemas() if store is not None else []
@@ -100,8 +99,14 @@ def write_chats(run: RunFile, folder: Path) -> Path:
             record = chat.record
             if record.ended_by in NOT_SCORED:
                 continue
-            about = {"case_id": record.case_id, "trial": record.trial, "model": record.model, "source": record.source}
-            about |= {"ended_by": record.ended_by, "score": chat.score}
+            about = {
+                "case_id": record.case_id,
+                "trial": record.trial,
+                "model": record.model,
+                "source": record.source,
+                "ended_by": record.ended_by,
+                "score": chat.score,
+            }
             line = {"messages": chat_messages(chat), "tools": tools, "metadata": about}
             file.write(orjson.dumps(line, option=orjson.OPT_APPEND_NEWLINE))
     return path
@@ -109,15 +114,20 @@ def write_chats(run: RunFile, folder: Path) -> Path:
 
 # --- Flat chats
 
-TOKENS = {"###STOP###": "resolved_by_customer", "###TRANSFER###": "handed_over", "###OUT-OF-SCOPE###": "customer_fault"}
-"""Tokens with which the simulated customer ends a conversation, and the endings that they stand for."""
+TOKENS = {
+    "###STOP###": "resolved_by_customer",
+    "###TRANSFER###": "handed_over",
+    "###OUT-OF-SCOPE###": "customer_fault",
+}
+"""Endings by the token with which the simulated customer leaves."""
 TRANSFER = "transfer_to_human"
 
 
 def json_of(data: bytes, where: Any, mend: str = "use the original file") -> Any:
     """Return the content of JSON; raise `BadInput` with advice for anything else."""
     try:
-        return orjson.loads(data.removeprefix(BOM_UTF8))  # also on a line, since files may be joined
+        # also on a line, since files may be joined
+        return orjson.loads(data.removeprefix(BOM_UTF8))
     except orjson.JSONDecodeError as error:
         raise BadInput(f"{where} is not JSON ({error}): {mend}") from None
 
@@ -180,7 +190,8 @@ class FlatChat:
         self.left = token
         if words or not token:
             self.turn += 1
-            self.record.messages.append(Message(self.turn, side, words, [Act("left", token)] if token else []))
+            acts = [Act("left", token)] if token else []
+            self.record.messages.append(Message(self.turn, side, words, acts))
 
     def think(self, text: str) -> None:
         """Add the model's reasoning before its next call or reply."""

@@ -27,7 +27,7 @@ SUFFIXES = {".eval": "inspect"}
 MOST_K = 8
 MOST_TRIALS = 10**6
 LARGEST = 2**53
-"""Largest whole number in a record, such as a turn: readers in any language represent it exactly."""
+"""Largest whole number in a record: readers in any language represent it exactly."""
 SIDES = frozenset({"customer", "agent"})
 SCORING = "as imported"
 """Scoring version of a score that comes from the file."""
@@ -72,7 +72,9 @@ def import_results(
     except OSError as error:
         raise BadInput(f"{path} cannot be read ({error.strerror}): name the file to import") from None
     batch = read_any(data, path, format, model, domain)
-    batch.model, batch.customer, batch.version = map(without_line_ends, (batch.model, batch.customer, batch.version))
+    batch.model = without_line_ends(batch.model)
+    batch.customer = without_line_ends(batch.customer)
+    batch.version = without_line_ends(batch.version)
     batch.cases = {without_line_ends(name): text for name, text in batch.cases.items()}
     batch.notes = [*map(without_line_ends, batch.notes)]
     for c, score in batch.rows:
@@ -94,7 +96,7 @@ def import_results(
 
 
 def located(path: Path, format: str | None) -> tuple[Path, str | None]:
-    """Return the file to read (of a tau2 folder) and the format that its name implies."""
+    """Return the file to read, which may be in a tau2 folder, and its format."""
     results = path / "results.json"
     format = format or ("tau2" if os.path.isfile(results) else SUFFIXES.get(path.suffix))
     return results if format == "tau2" and os.path.isdir(path) else path, format
@@ -171,7 +173,12 @@ def read_jsonl(data: bytes, path: Path, model: str | None, domain: str | None) -
     return Imported(model, ", ".join(customers), version, "", cases, trials, rows)
 
 
-READERS = {"tau-bench": read_tau_bench, "tau2": read_tau2, "inspect": read_inspect, "jsonl": read_jsonl}
+READERS = {
+    "tau-bench": read_tau_bench,
+    "tau2": read_tau2,
+    "inspect": read_inspect,
+    "jsonl": read_jsonl,
+}
 """The function that reads each format."""
 
 
@@ -195,6 +202,7 @@ def _numbered(messages: list[Any]) -> list[Any]:
 
 
 def _checked(record: bytes, where: str) -> Conversation:
+    """Return the record in JSON; refuse parts of the wrong kind and impossible numbers."""
     c = read_as(Conversation, record, where)
     counts = [n for used in c.usage.values() for n in (used.prompt_tokens, used.completion_tokens, used.calls)]
     numbers = {
@@ -236,6 +244,7 @@ def _given_score(raw: Json, domain: str | None, where: str) -> Json:
 
 
 def _typed(score: Json, where: Any) -> Json:
+    """Return a score with each column in its frame's type; refuse a value that does not fit."""
     columns = {column.field: column for column in DICTIONARY["conversations"].values()}
     typed: Json = {}
     for name, value in score.items():

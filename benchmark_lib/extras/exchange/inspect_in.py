@@ -20,13 +20,13 @@ ZSTD = 93
 """Zip method number of the compression that present versions of Inspect use."""
 LARGEST_PART, MOST_UNPACKED, MOST_BRACKETS = 50_000_000, 400_000_000, 8_000_000
 """Limits for a log: unpacked bytes of one part and of all parts, and number of lists and objects.
-A zip of two megabytes may unpack to four thousand megabytes. A list of two bytes takes thirty times that memory."""
+A small zip may unpack to a thousand times its size. A list of two bytes takes thirty times that memory."""
 STEP = 4096
 """Bytes to unpack at a time, since the sizes stated in a zip may be wrong."""
 LETTERS = {"C": 1.0, "P": 0.5, "I": 0.0, "N": 0.0}
 """Values of Inspect's letter scores: correct, partly correct, incorrect, no answer."""
 OF_THE_WORLD = frozenset({"operator", "time"})
-"""Limits unrelated to the model: a stop by the operator, or the clock, which includes waiting for the endpoint."""
+"""Limits unrelated to the model: the operator, and the clock, which includes waiting."""
 TOKENS = {
     "prompt_tokens": "input_tokens",
     "completion_tokens": "output_tokens",

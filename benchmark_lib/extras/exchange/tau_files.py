@@ -53,7 +53,8 @@ def read_tau_bench(data: bytes, path: Path, model: str | None, domain: str | Non
     model = model or (named["model"] if named else None)
     if not model:
         raise BadInput(f"{path}: neither the file nor its name contains the model: add --model NAME")
-    policy = next((m.get("content") or "" for e in entries for m in e["traj"][:1] if m.get("role") == "system"), "")
+    opened = [message for entry in entries for message in entry["traj"][:1]]
+    policy = next((m.get("content") or "" for m in opened if m.get("role") == "system"), "")
     domain = domain or next(
         (d for d in ("airline", "retail") if policy.lower().startswith(f"# {d} agent policy")), None
     )
@@ -204,7 +205,7 @@ def _tau2_row(simulation: Json, task: Json, trial: int, model: str, customer: st
         score |= dict.fromkeys(
             ("turns", "agent_messages", "agent_words", "empty_replies", "tool_calls", "failed_calls", "handed_over")
         )
-    # A cost of 0 may also mean that the model has no price in tau2's list, so it counts as unknown here.
+    # a cost of 0 may also mean that tau2 knows no price
     costs = {"cost_usd": "agent_cost", "customer_cost_usd": "user_cost"}
     return record, score | {ours: simulation.get(source) or None for ours, source in costs.items()}
 

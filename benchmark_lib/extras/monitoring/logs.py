@@ -31,7 +31,7 @@ MILLISECONDS = 1e11
 YEARS = range(1970, 2200)
 """Possible years of a conversation; any other year is a mistake in the log."""
 READS, REFUNDS, OTHER = "read", REFUND, "other"
-"""Acts that are not tools of a desk: one that changes nothing, a refund, and a change that no measure uses."""
+"""Acts that are not tools of a desk: one that changes nothing, a refund, and another change."""
 ACTS = frozenset({READS, REFUNDS, OTHER})
 
 
