@@ -36,7 +36,7 @@ BUDGETS = {
     "files of their own": 1_223,
     "extras/audit": 1_256,
     "extras/claims": 2_067,
-    "extras/exchange": 1_401,
+    "extras/exchange": 1_422,
     "extras/forks": 1_258,
     "extras/fresh_sets": 1_248,
     "extras/isolation": 847,
