@@ -53,7 +53,7 @@ def read_tau_bench(data: bytes, path: Path, model: str | None, domain: str | Non
     model = model or (named["model"] if named else None)
     if not model:
         raise BadInput(f"{path}: neither the file nor its name contains the model: add --model NAME")
-    opened = [message for entry in entries for message in entry["traj"][:1]]
+    opened = (message for entry in entries for message in entry["traj"][:1])
     policy = next((m.get("content") or "" for m in opened if m.get("role") == "system"), "")
     domain = domain or next(
         (d for d in ("airline", "retail") if policy.lower().startswith(f"# {d} agent policy")), None
