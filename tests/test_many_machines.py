@@ -279,7 +279,7 @@ def test_all_workers_together_have_no_more_calls_in_flight_than_asked_for(tmp_pa
 
 def test_a_worker_may_have_more_calls_in_flight_than_an_endpoint_has_by_default(tmp_path, cluster, shop):
     more = {"messages": 1, "concurrency": 110, "trials": 20}
-    with RunServer(latency_s=0.5) as server:
+    with RunServer(latency_s=1.5) as server:
         asked = experiment(cluster, tmp_path / "run.deskbench", base_url=server.base_url, **(shop | more))
         assert asyncio.run(asked.run()).counts()["finished"] == COUNT * 20
     assert 100 < server.most_in_flight <= 110, "two workers with 50 each, the default, would be 100"
