@@ -50,7 +50,7 @@ _NOTHING = _View(over=True)
 
 @dataclass
 class _Chair:
-    """A place for one player, with the current conversation and the number played so far."""
+    """A place for one player; `views` counts the conversations played in it."""
 
     view: _View = _NOTHING
     views: int = 0
@@ -93,9 +93,10 @@ class Chairs:
     async def complete(
         self, messages: list[Any], tools: Any, *, conversation: Hashable, chair: int | None = None
     ) -> Completion:
-        """Wait for the player's answer in a conversation; `chair` played the conversation before."""
+        """Wait for the player's answer; `chair` played the conversation before."""
         self.tools = [tool["function"] for tool in tools or []]
-        view = self._views.setdefault(conversation, _View(chair if chair in self._chairs else None))
+        known = chair if chair in self._chairs else None
+        view = self._views.setdefault(conversation, _View(known))
         view.items += _items(view.messages, messages)
         view.messages = list(messages)
         view.answer = asyncio.get_running_loop().create_future()
@@ -112,8 +113,10 @@ class Chairs:
         if view is None:
             return
         if record.messages and record.messages[-1].side != self.side:
-            heading = "The desk writes:\n\n" if self.side == "customer" else ""  # as in earlier messages
-            view.items.append({"kind": "words", "text": heading + record.messages[-1].text})
+            text = record.messages[-1].text
+            if self.side == "customer":
+                text = f"The desk writes:\n\n{text}"  # as in earlier messages
+            view.items.append({"kind": "words", "text": text})
         faults = [f.detail for f in record.faults if f.side == self.side]
         own_fault = record.ended_by == f"{self.side}_fault" and faults
         view.items.append({"kind": "over", "why": faults[-1] if own_fault else ""})
@@ -121,13 +124,13 @@ class Chairs:
         self._tell()
 
     def close(self, reason: str) -> None:
-        """Inform each player, at its next request, that no conversation will follow, and why."""
+        """Inform each player, at its next request, why no conversation will follow."""
         self.closed = reason
         self._tell()
 
     @property
     def everyone_knows(self) -> bool:
-        """Return whether every participating player knows that no conversation will follow."""
+        """Return whether every participating player knows of the end."""
         return all(chair.told_of_end for chair in self._chairs.values() if chair.used)
 
     # What a player does.
@@ -148,19 +151,22 @@ class Chairs:
                 await asyncio.wait_for(changed.wait(), left_s)
 
     def again(self, number: int) -> list[Item]:
-        """Return all items of a chair's conversation, from the prompt on and including its own."""
+        """Return all items of a chair's conversation, including its own."""
         chair = self._chairs[number]
         chair.used = True
         chair.view.shown = len(chair.view.items)
-        return [*self._opening(chair, whole=True), *chair.view.items] if chair.view.items else []
+        if not chair.view.items:
+            return []
+        return [*self._opening(chair, whole=True), *chair.view.items]
 
     def may_stop(self, number: int) -> bool:
-        """Return whether other chairs play all that is left, so that nobody waits for this one."""
+        """Return whether other chairs play all that is left, and this one is free to go."""
         chair = self._chairs[number]
-        taken = sum(view.begun > 0 for view in self._views.values())
-        may = chair.view.over and self.left <= taken
-        chair.told_of_end |= may
-        return may
+        taken = [view for view in self._views.values() if view.begun]
+        free = chair.view.over and self.left <= len(taken)
+        if free:
+            chair.told_of_end = True
+        return free
 
     def my_turn(self, number: int) -> bool:
         """Return whether an answer is due from a chair."""
@@ -206,15 +212,16 @@ class Chairs:
         chair = self._chairs[number]
         if chair.view.over and chair.view.shown == len(chair.view.items):
             waiting = [view for view in self._views.values() if not view.begun]
-            # Conversations that other chairs began come last, because their players may return.
+            # Those that other chairs began come last: their players may return.
             rank = {number: 0, None: 1}
             chair.view = min(waiting, key=lambda view: rank.get(view.chair, 2), default=_NOTHING)
             if waiting:
                 chair.view.begun = chair.view.shown = len(chair.view.items)
                 chair.views += 1
-                opening = self._opening(chair, whole=chair.views == 1 or self.side == "customer")
-                items = [*opening, *chair.view.items]
-        items += [item for item in chair.view.items[chair.view.shown :] if item["kind"] != "own"]
+                whole = chair.views == 1 or self.side == "customer"
+                items = [*self._opening(chair, whole), *chair.view.items]
+        new = chair.view.items[chair.view.shown :]
+        items += [item for item in new if item["kind"] != "own"]
         chair.view.shown = len(chair.view.items)
         if self.closed is not None and not items:
             chair.told_of_end = True
@@ -227,8 +234,10 @@ class Chairs:
         number = {"kind": "conversation", "number": chair.views, "resumed": chair.view.begun > 1}
         if whole:
             chair.prompt = prompt
-            tools: list[Item] = [{"kind": "tools", "tools": self.tools}] if self.tools else []
-            return [{"kind": "prompt", "text": prompt}, *tools, number]
+            items: list[Item] = [{"kind": "prompt", "text": prompt}]
+            if self.tools:
+                items.append({"kind": "tools", "tools": self.tools})
+            return [*items, number]
         new = prompt.removeprefix(chair.prompt).strip()
         return [number, {"kind": "prompt", "text": new}] if new else [number]
 
@@ -256,8 +265,10 @@ def _items(before: list[Any], now: list[Any]) -> list[Item]:
         if message["role"] == "user":
             items.append({"kind": "words", "text": message["content"]})
         elif message["role"] == "tool":
-            items.append({"kind": "result", "name": names[message["tool_call_id"]], "text": message["content"]})
+            name = names[message["tool_call_id"]]
+            items.append({"kind": "result", "name": name, "text": message["content"]})
         elif message["role"] == "assistant":
-            calls = [[c["function"]["name"], c["function"]["arguments"]] for c in message.get("tool_calls") or []]
+            called = [c["function"] for c in message.get("tool_calls") or []]
+            calls = [[c["name"], c["arguments"]] for c in called]
             items.append({"kind": "own", "text": message["content"] or "", "calls": calls})
     return items

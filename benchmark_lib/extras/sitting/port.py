@@ -106,10 +106,7 @@ class Refused(Exception):
 
 
 class Seats:
-    """The server's requests, with one method for each.
-
-    The `token` is the part of the address that keeps other users of this machine out of the chairs.
-    """
+    """The server's requests; the `token` in the address keeps other users out."""
 
     def __init__(self, chairs: Chairs):
         self.chairs, self.token = chairs, secrets.token_urlsafe(12)
@@ -129,10 +126,11 @@ class Seats:
 
     @web.middleware
     async def admitted(self, request: web.Request, handler: Any) -> web.StreamResponse:
-        """Refuse requests without the token, and those that a web page makes a browser send."""
-        # The latter name their page, come from another site, or use the page's own host name for this machine.
+        """Refuse requests that a web page makes a browser send, or without the token."""
+        # A page's request names it, comes from another site, or has the page's host name.
         host = request.host.rpartition(":")[0] or request.host
-        same = request.headers.get("Origin", f"http://{request.host}") == f"http://{request.host}"
+        own = f"http://{request.host}"
+        same = request.headers.get("Origin", own) == own
         site = request.headers.get("Sec-Fetch-Site", "none") in ("none", "same-origin")
         if host not in (HOST, "localhost") or not same or not site:
             raise Refused("This port answers programs on this machine, not web pages.", 403)
@@ -164,11 +162,14 @@ class Seats:
     async def say(self, request: web.Request) -> web.Response:
         """Send a message: the plain body, or JSON with ``text``, ``acts`` and ``end``."""
         number, body = self._chair(request), await _body(request)
-        message = _json(body) if request.content_type == "application/json" else {"text": body}
+        message: Any = {"text": body}
+        if request.content_type == "application/json":
+            message = _json(body)
         known = isinstance(message, dict) and not message.keys() - {"text", "acts", "end"}
         if not known or not isinstance(message.get("text"), str):
             raise Refused('A message in JSON is written {"text": "..."}; a customer may add "acts" and "end".')
-        if not isinstance(message.get("acts", []), list) or not isinstance(message.get("end", False), bool):
+        acts, end = message.get("acts", []), message.get("end", False)
+        if not isinstance(acts, list) or not isinstance(end, bool):
             raise Refused('acts is a list such as [{"kind": "attached", "what": "photo"}], end is true or false.')
         message["text"] = message["text"].strip()
         if not message["text"]:
@@ -179,7 +180,7 @@ class Seats:
         return await self.next(request)
 
     async def call(self, request: web.Request) -> web.Response:
-        """Call the tool in the path with the body's arguments, or each in a list of calls."""
+        """Call the tool in the path, or all tools in a list."""
         number = self._chair(request)
         if self.chairs.side != "agent":
             raise Refused("The customer has no tools: POST .../say sends a message.", 404)
@@ -188,17 +189,20 @@ class Seats:
             calls = [{"name": tool, "arguments": _json(body or "{}")}]
         else:
             calls = _json(body)
-            calls = calls.get("calls", [calls]) if isinstance(calls, dict) else calls
+            if isinstance(calls, dict):
+                calls = calls.get("calls", [calls])
         if not isinstance(calls, list) or not calls or not all(map(_is_call, calls)):
             raise Refused('Calls are written [{"name": "get_order", "arguments": {"order_id": "..."}}].')
-        self.chairs.call(number, [(call["name"], call.get("arguments", {})) for call in calls])
+        given = [(call["name"], call.get("arguments", {})) for call in calls]
+        self.chairs.call(number, given)
         return await self.next(request)
 
     def _chair(self, request: web.Request) -> int:
         only_one = self.chairs.count == 1
         number = int(request.match_info.get("chair", "1" if only_one else "0"))
         if not 1 <= number <= self.chairs.count:
-            raise Refused(f"There is no such chair: write /1/next, where the chairs are 1 to {self.chairs.count}.", 404)
+            mend = f"write /1/next, where the chairs are 1 to {self.chairs.count}."
+            raise Refused(f"There is no such chair: {mend}", 404)
         return number
 
     def _told(self, request: web.Request, items: list[Item]) -> web.Response:
@@ -219,8 +223,10 @@ class Seats:
 
 
 def _is_call(call: Any) -> bool:
-    fits = isinstance(call, dict) and isinstance(call.get("name"), str)
-    return fits and isinstance(call.get("arguments", {}), dict | str) and not call.keys() - {"name", "arguments"}
+    if not isinstance(call, dict) or call.keys() - {"name", "arguments"}:
+        return False
+    arguments = call.get("arguments", {})
+    return isinstance(call.get("name"), str) and isinstance(arguments, dict | str)
 
 
 async def _body(request: web.Request) -> str:

@@ -12,7 +12,7 @@ from .chairs import Chairs
 PLAYED = "All conversations are finished."
 STOPPED = "The sitting was stopped; everything you sent is saved, and you can resume it later."
 FAREWELL_S = 60.0
-"""Seconds for which a port waits for players that do not yet know that no conversation will follow."""
+"""Seconds for which a port waits for players that do not yet know of the end."""
 MOST_CHAIRS = 100
 
 

@@ -37,7 +37,7 @@ again               show the whole conversation again, beginning with your instr
 quit                stop here; everything you sent is saved, and the same command resumes""",
 }
 ReadLine = Callable[[str], Awaitable[str]]
-"""Function that prompts for a line and returns it without its line break; raises EOFError at the end of input."""
+"""Prompts for a line, returned without its break; raises EOFError at the end of input."""
 
 
 async def in_terminal(chairs: Chairs, experiment: Experiment) -> RunFile:
@@ -62,7 +62,7 @@ async def in_terminal(chairs: Chairs, experiment: Experiment) -> RunFile:
 
 
 def line_reader(chairs: Chairs) -> ReadLine:
-    """Return a reader of lines from the keyboard (with history and completion) or from a pipe."""
+    """Return a reader of lines from the keyboard or from a pipe."""
     if not sys.stdin.isatty():
         try:
             piped = FileIO(sys.stdin.fileno(), closefd=False)
@@ -71,7 +71,7 @@ def line_reader(chairs: Chairs) -> ReadLine:
             raise BadInput(f"there is no terminal here: {mend}") from None
 
         async def piped_line(prompt: str) -> str:
-            # a thread that reads without a buffer and its lock does not keep the process alive
+            # a read without a buffer holds no lock when the process ends
             line: bytes = await in_thread(piped.readline)
             if not line:
                 raise EOFError
@@ -82,9 +82,11 @@ def line_reader(chairs: Chairs) -> ReadLine:
     from prompt_toolkit.completion import WordCompleter
     from prompt_toolkit.shortcuts import CompleteStyle
 
-    words = WordCompleter(lambda: [*_words_of(chairs.side), *(tool["name"] for tool in chairs.tools)])
+    def words() -> list[str]:
+        return [*_words_of(chairs.side), *(tool["name"] for tool in chairs.tools)]
+
     session: PromptSession[str] = PromptSession(
-        completer=words, complete_while_typing=False, complete_style=CompleteStyle.READLINE_LIKE
+        completer=WordCompleter(words), complete_while_typing=False, complete_style=CompleteStyle.READLINE_LIKE
     )
 
     async def line(prompt: str) -> str:
@@ -103,7 +105,7 @@ class Terminal:
         self.chairs, self._read_line = chairs, read_line
 
     async def sit(self) -> None:
-        """Show news and pass on answers until all conversations are over or the player quits."""
+        """Show news and pass on answers until the end, or until the player quits."""
         try:
             _print(f"You have the {self.chairs.side}'s chair. `help` says what you can do.\n")
             while not await self._show_news():
@@ -173,7 +175,8 @@ class Terminal:
                 return
         else:
             for field in fields_of(tool["parameters"]):
-                await self._asked(f"  {field.place} ({field.hint}): ", partial(field.put, arguments=arguments))
+                put = partial(field.put, arguments=arguments)
+                await self._asked(f"  {field.place} ({field.hint}): ", put)
         self.chairs.call(CHAIR, [(name, arguments if isinstance(arguments, dict) else given)])
 
     async def _asked(self, prompt: str, read: Callable[[str], Any]) -> Any:

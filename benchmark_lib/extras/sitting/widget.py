@@ -69,7 +69,7 @@ class ChairWidget(w.VBox):
         return {**super()._repr_mimebundle_(**how), "text/html": f"<p>{STATIC}</p>"}
 
     def _button(self, label: str, handle: Callable[[], None], **looks: Any) -> w.Button:
-        """Return a button whose handler runs in the conversation's loop; a refusal is shown."""
+        """Return a button whose handler runs in the conversation's event loop."""
 
         def handled() -> None:
             try:
@@ -85,8 +85,12 @@ class ChairWidget(w.VBox):
 
     def _show_fields(self, change: Any = None) -> None:
         tool = next((t for t in self.chairs.tools if t["name"] == self.tool.value), None)
-        self._fields = [] if tool is None else [(field, w.Text(layout=WIDE)) for field in fields_of(tool["parameters"])]
-        self.about.value = "" if tool is None else str(Markup("<p>{}</p>").format(visible(tool["description"])))
+        about, fields = "", []
+        if tool is not None:
+            about = str(Markup("<p>{}</p>").format(visible(tool["description"])))
+            fields = fields_of(tool["parameters"])
+        self.about.value = about
+        self._fields = [(field, w.Text(layout=WIDE)) for field in fields]
         for field, box in self._fields:
             box.description, box.placeholder = field.place, field.hint
             box.style = {"description_width": "9rem"}
@@ -129,7 +133,7 @@ class ChairWidget(w.VBox):
         try:
             await play(self.chairs, self._experiment)
             self._say_status(self.chairs.closed or "")
-        except Exception as error:  # no code awaits this task, so this is the only place to show its error
+        except Exception as error:  # no code awaits this task
             self._say_status(str(error))
         self.begin.disabled, self.stop.disabled = False, True
         self._enable(False)
@@ -165,7 +169,8 @@ class ChairWidget(w.VBox):
         if head:
             self.instructions.value = page_of(head, self.chairs.side)
             self.tool.options = [t["name"] for t in self.chairs.tools]
-        self.talk.value = page_of([i for i in self._items if i["kind"] not in ("prompt", "tools")], self.chairs.side)
+        talk = [i for i in self._items if i["kind"] not in ("prompt", "tools")]
+        self.talk.value = page_of(talk, self.chairs.side)
 
     def _enable(self, own_turn: bool) -> None:
         for one in (self.send, self.make_call):
@@ -177,7 +182,8 @@ class ChairWidget(w.VBox):
 
 def page_of(items: list[Item], side: str) -> str:
     """Return items as HTML."""
-    return str(Markup('<div class="db-talk">{}</div>').format(Markup("").join(_html(item, side) for item in items)))
+    parts = Markup("").join(_html(item, side) for item in items)
+    return str(Markup('<div class="db-talk">{}</div>').format(parts))
 
 
 def _html(item: Item, side: str) -> Markup:
@@ -186,6 +192,8 @@ def _html(item: Item, side: str) -> Markup:
         return Markup("<pre>{}</pre>").format(visible(item["text"]))
     if kind == "tools":
         return Markup("<pre>{}</pre>").format("\n".join(map(tool_text, item["tools"])))
+    if kind == "conversation":
+        return Markup('<p class="label">Conversation {}</p>').format(item["number"])
     if kind == "result":
         return _call(f"Result of {item['name']}", item["text"])
     if kind == "own":
@@ -194,7 +202,7 @@ def _html(item: Item, side: str) -> Markup:
     if kind == "words":
         other = {"agent": ("Customer", "customer"), "customer": ("For you", "agent")}[side]
         return _message(*other, item["text"])
-    label = f"Conversation {item['number']}" if kind == "conversation" else item["why"] or "This conversation is over."
+    label = item["why"] or "This conversation is over."
     return Markup('<p class="label">{}</p>').format(visible(label))
 
 

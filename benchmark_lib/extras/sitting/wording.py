@@ -32,7 +32,8 @@ def as_text(items: list[Item], side: str, *, indent: bool = False, width: int | 
     def quoted(text: str) -> str:
         lines = visible(text.replace("\r\n", "\n")).split("\n")
         if width is not None:
-            lines = [short for line in lines for short in _broken(line, max(width - len(BAR) - 1, 20))]
+            room = max(width - len(BAR) - 1, 20)
+            lines = [short for line in lines for short in _broken(line, room)]
         return "\n".join(f"{BAR}{line}".rstrip() for line in lines)
 
     blocks = []
@@ -49,7 +50,8 @@ def tool_text(tool: dict[str, Any]) -> str:
     required = parameters.get("required", [])
     lines = [f"{tool['name']}: {tool['description']}"]
     for name, schema in parameters.get("properties", {}).items():
-        kind = json.dumps({key: value for key, value in schema.items() if key != "description"}, ensure_ascii=False)
+        rest = {key: value for key, value in schema.items() if key != "description"}
+        kind = json.dumps(rest, ensure_ascii=False)
         optional = "" if name in required else " (may be left out)"
         lines.append(f"    {name}{optional}: {schema.get('description', '')} {kind}")
     return visible("\n".join(lines))
@@ -59,12 +61,12 @@ def spread(text: str) -> str:
     """Return JSON over several lines, keeping line breaks in its texts; return other text as is."""
     try:
         return orjson.dumps(orjson.loads(text), option=orjson.OPT_INDENT_2).decode().replace("\\n", "\n")
-    except (orjson.JSONDecodeError, orjson.JSONEncodeError):  # the latter if it is nested too deeply
+    except (orjson.JSONDecodeError, orjson.JSONEncodeError):  # nested too deeply
         return text
 
 
 def visible(text: str) -> str:
-    """Return a text with codes in place of characters that control a terminal or text direction."""
+    """Return a text with codes in place of control and direction characters."""
     return "".join(c if c.isprintable() or c in BLANK or c == "\n" else f"\\u{ord(c):04x}" for c in text)
 
 
@@ -95,11 +97,11 @@ def _parts(item: Item, side: str, json_text: Callable[[str], str]) -> Iterator[t
 
 
 def _broken(line: str, width: int) -> list[str]:
-    """Wrap a line to a width, repeating its indentation on further lines."""
+    """Wrap a line, repeating its indentation on further lines."""
     margin = line[: len(line) - len(line.lstrip())]
-    return textwrap.wrap(line, width, subsequent_indent=margin, break_on_hyphens=False, replace_whitespace=False) or [
-        ""
-    ]
+    wrapper = textwrap.TextWrapper(width, subsequent_indent=margin)
+    wrapper.break_on_hyphens = wrapper.replace_whitespace = False
+    return wrapper.wrap(line) or [""]
 
 
 # --- Acts
@@ -108,7 +110,7 @@ READ_AS = "What does it do, such as `attached photo; agreed start_return; left c
 
 
 def acts_of(text: str) -> list[dict[str, str]]:
-    """Return the acts of a line, split at semicolons, each with ``kind`` and ``what``.
+    """Return the acts in a line, separated by semicolons.
 
     Raise `ValueError` with an explanation if an act lacks what it is about.
     """
@@ -179,7 +181,7 @@ _TYPES: dict[str, tuple[str, Callable[[str], Any]]] = {
     "boolean": ("yes or no", lambda text: _TRUTH[text.lower()]),
     "string": ("", str),
 }
-"""How to enter a value of each JSON type, and the parser of what was typed; other types are read as a string."""
+"""How to enter a value of each JSON type, and its parser; other types are strings."""
 
 
 def fields_of(schema: dict[str, Any], path: tuple[str, ...] = (), needed: bool = True) -> list[Field]:
