@@ -44,7 +44,7 @@ BUDGETS = {
     "extras/local": 633,
     "extras/machines": 785,
     "extras/monitoring": 1_602,
-    "extras/sitting": 1_337,
+    "extras/sitting": 1_367,
     "extras/own_desk": 2_824,
     "extras/personal_data": 1_180,
     "extras/real_chats": 1_650,
