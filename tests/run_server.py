@@ -66,13 +66,18 @@ class RunServer(ScriptedServer):
         return answer | {"usage": USAGE}
 
 
-def copy_store(folder: Path, files: int = 3) -> Path:
-    """A copy of the store for one test module with some of its case files, so that it loads fast and a test may change it."""
+def copy_store(folder: Path, files: int = 3, name: str = "southline") -> Path:
+    """A copy of the store with some of its case files, so that it loads fast and a test may change it.
+
+    It has a name of its own: under Northline's, each board would load Northline, too, to compare the content.
+    """
     source = load_store("northline").path
     copy = Path(shutil.copytree(source, folder / source.name))
     every = sorted((copy / "cases").glob("*.yaml"))
     for path in {*every} - {every[i * len(every) // files] for i in range(files)}:
         path.unlink()
+    about = copy / "store.yaml"
+    about.write_text(about.read_text().replace(f"name: {source.name}\n", f"name: {name}\n", 1))
     shutil.rmtree(copy / "wordings", ignore_errors=True)  # they tell again cases that are gone now
     return copy
 

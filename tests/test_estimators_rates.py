@@ -5,10 +5,10 @@ from math import comb, isnan
 
 import numpy as np
 import pytest
-import statsmodels.api as sm
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
+from statsmodels.regression.linear_model import OLS
 
 from benchmark_lib import estimators
 from benchmark_lib.errors import BadInput
@@ -112,7 +112,7 @@ def test_clustered_mean_is_the_cluster_robust_regression_on_a_constant():
     rng = np.random.default_rng(0)
     clusters = rng.integers(0, 8, 60)
     values = rng.normal(size=60) + clusters * 0.3
-    fit = sm.OLS(values, np.ones(60)).fit(cov_type="cluster", cov_kwds={"groups": clusters}, use_t=True)
+    fit = OLS(values, np.ones(60)).fit(cov_type="cluster", cov_kwds={"groups": clusters}, use_t=True)
     found = estimators.clustered_mean(values, clusters)
     assert (found.estimate, found.se) == pytest.approx((fit.params[0], fit.bse[0]))
     assert (found.low, found.high) == pytest.approx(tuple(fit.conf_int()[0]))

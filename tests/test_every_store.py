@@ -91,7 +91,7 @@ def test_a_name_of_the_core_set_within_the_hard_set_is_refused_with_the_list_tha
 def copied(project):
     """A store two folders down that is called Northline and has another policy."""
     (project / "kept").mkdir()
-    store = copy_store(project / "kept", files=40)
+    store = copy_store(project / "kept", files=40, name="northline")
     policy = store / "policy.yaml"
     policy.write_text(policy.read_text().replace("cost_cents: {US: 900", "cost_cents: {US: 901"))
     return store.rename(store.with_name("ours"))

@@ -15,9 +15,8 @@ from benchmark_lib.analysis.tables.board_cells import board_table
 from benchmark_lib.errors import BadInput
 from benchmark_lib.latex import breakable
 from benchmark_lib.reports import paper
-from benchmark_lib.reports.html import table_html
+from benchmark_lib.reports.html import table_html, unbroken
 from benchmark_lib.scoring.metrics import METRICS
-from benchmark_lib.scoring.written import unbroken
 
 
 class TestTables:

@@ -68,7 +68,11 @@ def test_the_same_command_finishes_a_run_of_which_one_conversation_always_fails(
         asked = server.refused
         assert run(server, *given)[0] == 0 and server.refused == asked, "it is not asked for again"
         assert [*tables.leaderboard(load_results(out))["partial"]] == [""]
-        for line in (["runs", "show", str(out)], ["watch", str(out), "--once"], ["score", str(out)]):
+        for line in (
+            ["runs", "show", str(out)],
+            ["watch", str(out), "--once"],
+            ["score", str(out), "--store", str(own_store)],
+        ):
             main(line)
             seen = capsys.readouterr().out
             assert reason in seen and "partial" not in seen and "rerun the same command to resume" not in seen

@@ -14,7 +14,7 @@ from ..cases.load import store_words
 from ..errors import BadInput
 from ..records import UNPROTECTED, is_played
 from ..runfile import RunFile
-from .estimators.estimate import counted
+from ..scoring.written import counted
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -311,4 +311,5 @@ def _values(column: Column, values: tuple[Any, ...]) -> Any:
     if column.kind == "count":
         return pd.Series(values, dtype="int64")
     text = all(value is None or isinstance(value, str) for value in values)
-    return pd.Series(values, dtype="str" if text else None)
+    # Frames of this size are filtered and grouped faster with Python's texts than with Arrow's.
+    return pd.Series(values, dtype=pd.StringDtype("python", na_value=float("nan")) if text else None)

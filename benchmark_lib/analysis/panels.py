@@ -86,7 +86,7 @@ def conversations_of(results: Frames | pd.DataFrame, *, variants: bool = False) 
 def progress(rows: pd.DataFrame) -> tuple[int, int]:
     """Return how many conversations of an entry are finished, and how many were planned."""
     finished = len(rows) - int(rows["ended_by"].isin(TRIED_AGAIN).sum() if "ended_by" in rows else 0)
-    planned = int(rows.drop_duplicates("run_id")["planned"].sum()) if "planned" in rows else 0
+    planned = int(rows[["run_id", "planned"]].drop_duplicates("run_id")["planned"].sum()) if "planned" in rows else 0
     return finished, max(planned, len(rows))
 
 

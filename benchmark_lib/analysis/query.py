@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
@@ -98,6 +99,7 @@ class Query:
         return f"{base}transcripts.html#{quote(visible(str(self)), safe='=,', errors='replace')}"
 
 
+@lru_cache(maxsize=8192)
 def _own(value: Any) -> tuple[str, ...]:
     # hidden characters are made visible here, as in an address of the site
     values = value if isinstance(value, tuple) else () if value is None or value != value else (value,)

@@ -15,10 +15,10 @@ ARGUMENTS = {
 
 def execute(options: argparse.Namespace) -> int:
     """Print the names that --cases accepts, with case counts, or the cases of one name."""
-    from ..analysis.estimators.estimate import counted
     from ..cases.hard import HARD
     from ..cases.load import case_set, load_cases, names_with_counts
     from ..reports.terminal import columns, screen_width
+    from ..scoring.written import counted
     from ..store import load_store
 
     name, pattern = case_set(options.store, options.pattern)

@@ -92,11 +92,11 @@ def _lines(
 
 def _row_lines(compared: Comparison, several: bool) -> list[str]:
     from ..analysis.estimators.comparisons import ONLY_THESE, SURE
-    from ..analysis.estimators.estimate import counted
     from ..analysis.tables.comparison import SAID, direction_in_words, why_it_ends_there
     from ..analysis.tables.verdicts import mean_in_words, signed
     from ..analysis.tables.verdicts import signed_interval as interval
     from ..reports.terminal import wrapped
+    from ..scoring.written import counted
 
     metric, numbers, sure = compared.metric, compared.numbers, compared.word == SURE
     noun, verdict = metric.scale.noun, compared.verdict
@@ -123,10 +123,10 @@ def _row_lines(compared: Comparison, several: bool) -> list[str]:
 
 
 def _cases_lines(results: Results, a: str, b: str) -> list[str]:
-    from ..analysis.estimators.estimate import counted
     from ..analysis.tables.comparison import SAID
     from ..analysis.tables.pairs import differing_cases
     from ..reports.terminal import wrapped
+    from ..scoring.written import counted
 
     cases = differing_cases(results, a, b)
     if cases.empty:

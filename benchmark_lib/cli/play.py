@@ -16,17 +16,13 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
-from ..analysis.entries import without_copies
-from ..analysis.estimators.estimate import counted
-from ..analysis.frames import is_hard
 from ..cases.load import store_words
 from ..cases.operator_rules import rules_played
 from ..commands import command, from_here
 from ..errors import BadInput
 from ..records import source_of
-from ..reports.notebooks import LEADERBOARD
-from ..reports.terminal import terminal_board
 from ..runfile import SUFFIX, RunFile
+from ..scoring.written import counted
 from ..textfiles import BROKEN_YAML, load_yaml
 from .codes import FINISHED, RESUMABLE, SIGNAL, confirmed, note
 
@@ -215,15 +211,18 @@ def say_what_next(run: RunFile, made: bool = True, store: str | Path = "") -> No
 
     The board marks the run if it was `made` now. If another file cannot be read, it shows the run alone.
     """
-    others = [*run.path.parent.glob(f"*{SUFFIX}")]
     try:
-        lines = _what_next(run, others, made, store)
+        lines = _what_next(run, [*run.path.parent.glob(f"*{SUFFIX}")], made, store)
     except (BadInput, OSError):
         lines = _what_next(run, [], made, store)
     print(*lines, sep="\n")
 
 
 def _what_next(run: RunFile, others: Sequence[Path], made: bool, store: str | Path) -> list[str]:
+    from ..analysis.entries import without_copies
+    from ..analysis.frames import is_hard
+    from ..reports.terminal import terminal_board
+
     newest = sorted((path for path in others if path.is_file()), key=lambda path: -path.stat().st_mtime)
     runs = without_copies(_readable([run.path, *newest]), keep=run.run_id)
     words = store_words(one.manifest for one in runs)
@@ -235,7 +234,7 @@ def _what_next(run: RunFile, others: Sequence[Path], made: bool, store: str | Pa
         lines.append(f"{counted(elsewhere, 'run')} on other stores not shown: a board covers one store")
     if len(alike) > MOST_ROWS:
         folder = [] if _in_data_runs(run) else [_runs([run.path.parent])]
-        lines.append(f"{len(alike) - MOST_ROWS} more runs are not shown here: {_notebook(LEADERBOARD, folder)}")
+        lines.append(f"{len(alike) - MOST_ROWS} more runs are not shown here: {_notebook('02_leaderboard', folder)}")
     return [*lines, *next_steps(run, store)]
 
 
@@ -245,8 +244,9 @@ def next_steps(run: RunFile, store: str | Path = "") -> Sequence[str]:
     The first makes a report (on the operator's rules if the prompt had any) or, after a scripted agent, runs a model;
     the second shows every conversation. If the `store` is a folder, the commands name it.
     """
-    default = _in_data_runs(run) and not is_hard(run.manifest)  # what notebooks load
-    runs = [] if default else [_runs([run.path])]
+    from ..analysis.frames import is_hard
+
+    runs = [] if _in_data_runs(run) and not is_hard(run.manifest) else [_runs([run.path])]
     on = ["--store", store] if (Path(store) / "store.yaml").is_file() else []
     if rules_played(run.manifest):
         first = f"  how well it keeps its rules: {_notebook('22_operator_rules', runs)}"

@@ -120,10 +120,10 @@ def _age(one: ListedRun) -> str:
 
 
 def _show(one: ListedRun) -> None:
-    from ..analysis.estimators.estimate import counted
     from ..experiment.summary import summary
     from ..records import source_of
     from ..runfile import addresses, without_line_ends
+    from ..scoring.written import counted
 
     if one.run is None:
         raise BadInput(one.problem)

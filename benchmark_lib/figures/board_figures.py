@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..analysis.estimators.estimate import counted, usual
+from ..analysis.estimators.estimate import usual
 from ..analysis.estimators.intervals import proportion_interval
 from ..analysis.estimators.unsafe import BAND_COUNTS, BAND_CUTS, BAND_TRAPS
 from ..analysis.query import NO, YES
@@ -25,7 +25,7 @@ from ..analysis.tables.leaderboard import NO_MERIT, RESOLVES_ENOUGH, does_too_li
 from ..analysis.tables.measurements import BOARD_SOURCE
 from ..analysis.tables.safety import DIRECTIONS, both_directions
 from ..scoring.metrics import METRICS
-from ..scoring.written import percent, rounded, span, visible, words
+from ..scoring.written import counted, percent, rounded, span, visible, words
 from . import canvas, labels
 from .canvas import GREY, ROW, SMALL, STROKE, axes_for, describe, figure, interval, leads, nothing
 from .labels import at_right, left_out, name_of, name_rows, names_of, partial_below

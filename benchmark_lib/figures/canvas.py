@@ -299,13 +299,14 @@ def fit(ax: Axes) -> None:
     engine = whole.get_layout_engine()
     lay_out = partial(engine.execute, whole) if engine else whole.draw_without_rendering
     lay_out()  # fixes the layout, and with it all positions in pixels
-    dpi, box = whole.dpi, ax.get_window_extent()
+    dpi, box, before = whole.dpi, ax.get_window_extent(), ax.get_xlabel() + ax.get_ylabel()
     for label, length in ((ax.xaxis.label, box.width), (ax.yaxis.label, box.height)):
         # A letter of the labels has a mean width of 0.062 inches; a line may be a little longer than its axis.
         letters = max(int(length / dpi / 0.062), 16)
         label.set_text("\n".join(_even(part, letters) for part in label.get_text().split("\n")))
     waiting, notes.after_layout = notes.after_layout, []
-    lay_out()  # again, because the labels may have more lines now
+    if waiting or ax.get_xlabel() + ax.get_ylabel() != before:
+        lay_out()  # again, because the labels have more lines now
     for place in waiting:
         place()
 

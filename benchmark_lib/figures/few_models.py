@@ -9,12 +9,11 @@ import numpy as np
 import pandas as pd
 
 from ..analysis.estimators.comparisons import NOISE, NOT_TESTED, SURE
-from ..analysis.estimators.estimate import counted
 from ..analysis.tables.comparison import level_in_words, p_in_words
 from ..analysis.tables.conditions import ALL, family_order
 from ..analysis.tables.headlines import metric_of
 from ..analysis.tables.leaderboard import NO_MERIT
-from ..scoring.written import words
+from ..scoring.written import counted, words
 from . import canvas
 from .board_figures import trials_in_words
 from .canvas import axes_for, describe, figure, interval, nothing

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ..analysis.estimators.estimate import counted
 from ..scoring.metrics import METRICS
-from ..scoring.written import words
+from ..scoring.written import counted, words
 from . import labels
 from .board_figures import LOOKS, block_marks, trials_in_words
 from .canvas import axes_for, describe, figure, interval, note_below, nothing, why_nothing

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ..analysis.estimators.estimate import counted
 from ..analysis.panels import partial_in
 from ..analysis.tables.headlines import metric_of
-from ..scoring.written import percent, rounded
+from ..scoring.written import counted, percent, rounded
 from . import canvas
 from .canvas import LINES, QUIET, ROW, axes_for, describe, figure, interval, mark, nothing, why_nothing
 from .labels import at_right, left_out, name_of, name_rows, names_of, with_counts

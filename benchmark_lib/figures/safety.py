@@ -6,11 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..analysis.estimators.estimate import counted
 from ..analysis.panels import partial_in
 from ..analysis.tables.safety import STATES
 from ..scoring.deciding import SUCCESS_STATES
-from ..scoring.written import rounded, words
+from ..scoring.written import counted, rounded, words
 from . import canvas
 from .board_figures import on_all_traps, trials_in_words
 from .canvas import GREY, LINES, QUIET, ROW, SMALL, axes_for, describe, figure, leads, mark, nothing

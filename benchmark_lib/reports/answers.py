@@ -10,7 +10,6 @@ from typing import Any
 
 import pandas as pd
 
-from ..analysis.estimators.estimate import counted
 from ..analysis.frames import Results
 from ..analysis.panels import RESOLVES_ENOUGH, conversations_of, short_name
 from ..analysis.tables import answers as asked
@@ -25,7 +24,7 @@ from ..endpoint.prices import CLOSED, OPEN, UNSTATED, load_prices
 from ..errors import BadInput
 from ..extension import offers
 from ..scoring.metrics import METRICS, Shown, shown_on
-from ..scoring.written import DASH, in_words, percent, visible, words
+from ..scoring.written import DASH, counted, in_words, percent, visible, words
 from ..store import Store
 from ..textfiles import read_yaml
 from .html import plain_text, render

@@ -18,7 +18,6 @@ import pandas as pd
 from markupsafe import Markup, escape
 
 from ..analysis.cell import Table
-from ..analysis.estimators.estimate import counted
 from ..analysis.query import Query
 from ..analysis.tables.board_cells import MORE, PLANNED, UNFLAGGED, board_table
 from ..analysis.tables.costs import tier_in_words
@@ -27,13 +26,13 @@ from ..scoring import written
 from ..scoring.metrics import SHARE
 from ..scoring.written import (
     DASH,
+    counted,
     details,
     in_words,
     missing,
     percent,
     rounded,
     span,
-    unbroken,
     visible,
     words,
 )
@@ -54,6 +53,8 @@ LOADING_POLICY = POLICY.replace("trusted-types 'none'", "trusted-types talks")
 NARROW = 88
 """JSON that fits a line of this length stays on one line."""
 
+_TOGETHER = re.compile(r"\([^()]{1,24}\)|\bn = [\d,]+")
+
 
 class Html:
     """HTML that a notebook displays."""
@@ -63,6 +64,11 @@ class Html:
 
     def _repr_html_(self) -> str:
         return self.html
+
+
+def unbroken(text: str) -> str:
+    """Return a text with no breaks allowed in short brackets and in ``n = 120``."""
+    return _TOGETHER.sub(lambda found: found.group().replace(" ", "\u00a0"), text)
 
 
 @lru_cache(maxsize=1)

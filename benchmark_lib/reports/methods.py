@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from ..analysis.entries import flat_settings, own_prompt
-from ..analysis.estimators.estimate import counted
 from ..analysis.frames import Results
 from ..analysis.panels import partial_words
 from ..analysis.tables.pairs import chosen_cases
@@ -17,7 +16,7 @@ from ..latex import breakable
 from ..project import code_version, project_folder
 from ..records import OWN, TRIED_AGAIN, is_played, source_of
 from ..runfile import RunFile
-from ..scoring.written import in_words
+from ..scoring.written import counted, in_words
 from ..textfiles import read_yaml
 from .html import plain_text
 

@@ -17,12 +17,11 @@ import pandas as pd
 from markupsafe import Markup
 
 from ..analysis.cell import Cell, Heading, Table
-from ..analysis.estimators.estimate import counted
 from ..errors import BadInput
 from ..figures.style import paths_for, provenance
 from ..latex import breakable, escaped
 from ..project import as_cell
-from ..scoring.written import DASH, missing, rounded, visible
+from ..scoring.written import DASH, counted, missing, rounded, visible
 from .html import Html, render, table_html
 
 MISSING = DASH

@@ -9,13 +9,12 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from ..analysis.estimators.estimate import counted
 from ..cases.load import same_cases, store_played
 from ..errors import BadInput
 from ..project import slug, writing
 from ..records import BUCKETS, ENDINGS, TRIED_AGAIN
 from ..runfile import RunFile
-from ..scoring.written import cost_in_words, failed_calls, words
+from ..scoring.written import cost_in_words, counted, failed_calls, words
 from .html import render, transcript_css, transcript_html
 
 

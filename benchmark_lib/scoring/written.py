@@ -32,12 +32,9 @@ def missing(value: Any) -> bool:
         return type(value).__name__ == "NAType"
 
 
-_TOGETHER = re.compile(r"\([^()]{1,24}\)|\bn = [\d,]+")
-
-
-def unbroken(text: str) -> str:
-    """Return a text with no breaks allowed in short brackets and in ``n = 120``."""
-    return _TOGETHER.sub(lambda found: found.group().replace(" ", "\u00a0"), text)
+def counted(number: int, noun: str, plural: str | None = None) -> str:
+    """Return a number with its noun: ``1 case``, ``3 cases``."""
+    return f"{number} {noun if number == 1 else plural or noun + 's'}"
 
 
 def rounded(value: float | None, digits: int = 1) -> str:

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from ...errors import BadInput
-from ...scoring.written import percent
-from .estimate import TAILS, Estimate, counted, generator, group_index, left_out, sentence
+from ...scoring.written import counted, percent
+from .estimate import TAILS, Estimate, generator, group_index, left_out, sentence
 from .intervals import clustered_mean, proportion_interval, resampled
 
 FEW_LABELS, EXTREME_PREVALENCE = 100, 0.95

@@ -11,7 +11,8 @@ from typing import Any, TypeVar
 import numpy as np
 
 from ...errors import BadInput
-from .estimate import FEW_CLUSTERS, Estimate, counted, exact_bound, group_index, left_out, sentence, successes_of_trials
+from ...scoring.written import counted
+from .estimate import FEW_CLUSTERS, Estimate, exact_bound, group_index, left_out, sentence, successes_of_trials
 from .intervals import clustered_mean
 
 ALPHA = 0.05

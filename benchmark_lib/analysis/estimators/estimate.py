@@ -10,6 +10,7 @@ from statistics import multimode
 import numpy as np
 
 from ...errors import BadInput
+from ...scoring.written import counted
 
 DEFAULT_SEED = 20260629
 """Seed of the generator used without `rng`."""
@@ -102,11 +103,6 @@ def left_out(kept: np.ndarray, noun: str, why: str = "without a value") -> str:
 def usual(counts: Iterable[float]) -> int:
     """Return the most common number of cases among models; in a tie the largest, 0 if none."""
     return int(max(multimode(n for n in counts if n == n), default=0))
-
-
-def counted(number: int, noun: str, plural: str | None = None) -> str:
-    """Return a number with its noun: ``1 case``, ``3 cases``."""
-    return f"{number} {noun if number == 1 else plural or noun + 's'}"
 
 
 def exact_bound(value: float, n: int, *, bounds: tuple[float, float] | None = (0.0, 1.0), confidence: float = 0.95):

@@ -18,11 +18,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...errors import BadInput
+from ...scoring.written import counted
 from .estimate import (
     FEW_CLUSTERS,
     TAILS,
     Estimate,
-    counted,
     exact_bound,
     generator,
     group_index,

@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 
 from ...errors import BadInput
-from .estimate import FEW_CLUSTERS, Estimate, Headline, counted, generator, left_out, sentence, successes_of_trials
+from ...scoring.written import counted
+from .estimate import FEW_CLUSTERS, Estimate, Headline, generator, left_out, sentence, successes_of_trials
 from .intervals import bootstrap_interval, clustered_mean, clustered_rate, population
 
 FEW_TRIALS = "the median of fewer than 3 says no more than the mean"

@@ -18,7 +18,8 @@ from typing import Any
 import numpy as np
 
 from ...errors import BadInput
-from .estimate import TAILS, Estimate, Headline, counted, sentence, successes_of_trials
+from ...scoring.written import counted
+from .estimate import TAILS, Estimate, Headline, sentence, successes_of_trials
 from .intervals import at_the_ends, grid, mu_quantiles, posterior_weights
 
 BANDS = ("safe", "middling", "reckless")

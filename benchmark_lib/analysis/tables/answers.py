@@ -13,10 +13,11 @@ from ...errors import BadInput
 from ...project import in_project
 from ...scoring.metrics import METRICS, Metric, number
 from ...scoring.score import RULES
+from ...scoring.written import counted
 from ...textfiles import read_yaml
 from ..cell import interval
 from ..estimators.comparisons import SURE, compare_paired, simultaneous
-from ..estimators.estimate import Headline, counted, sentence
+from ..estimators.estimate import Headline, sentence
 from ..facets import scores_of
 from ..frames import Results
 from ..panels import conversations_of

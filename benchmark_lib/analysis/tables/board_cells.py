@@ -12,12 +12,12 @@ import pandas as pd
 from ...endpoint.prices import NO_MODEL
 from ...errors import BadInput
 from ...scoring.metrics import METRICS, Metric, Shown, shown_on
-from ...scoring.written import DASH, missing, rounded
+from ...scoring.written import DASH, counted, missing, rounded
 from ...textfiles import read_yaml
 from ..cell import Cell, Heading, Row, Table, footnoted, metric_cell
 from ..counting import behind_median, behind_metric
 from ..entries import DEFAULT
-from ..estimators.estimate import Estimate, counted, sentence, usual
+from ..estimators.estimate import Estimate, sentence, usual
 from ..estimators.unsafe import BAND_COUNTS
 from ..facets import flags_of
 from ..panels import kinds_in_words, labelled, named_with, partial_in, short_name

@@ -16,7 +16,7 @@ from ...errors import BadInput
 from ...experiment.demo import truth_of
 from ...records import BUCKET_NOUNS
 from ...scoring.metrics import METRICS, Metric, Shown, shown_on
-from ...scoring.written import rounded
+from ...scoring.written import counted, rounded
 from ...textfiles import read_yaml
 from ..cell import fields
 from ..estimators.comparisons import (
@@ -30,7 +30,7 @@ from ..estimators.comparisons import (
     compare_paired,
     simultaneous,
 )
-from ..estimators.estimate import counted, sentence
+from ..estimators.estimate import sentence
 from ..frames import Results
 from ..panels import conversations_of, partial_words, progress, short_name
 from ..query import KNOWN, YES, Query

@@ -12,9 +12,9 @@ import pandas as pd
 
 from ...endpoint.prices import load_prices
 from ...records import NOT_SCORED, is_played
-from ...scoring.written import missing, money
+from ...scoring.written import counted, missing, money
 from ..cell import Row, framed
-from ..estimators.estimate import counted, sentence
+from ..estimators.estimate import sentence
 from ..estimators.trials import case_pass_hat_k
 from ..frames import Results
 from ..panels import conversations_of, progress

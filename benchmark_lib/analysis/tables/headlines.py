@@ -14,8 +14,9 @@ import pandas as pd
 from ...errors import BadInput
 from ...records import BUCKET_NOUNS, BUCKETS
 from ...scoring.metrics import METRICS, SHARE, Metric, number
+from ...scoring.written import counted
 from ..cell import Row, pair, summarise
-from ..estimators.estimate import FEW_CLUSTERS, Headline, counted
+from ..estimators.estimate import FEW_CLUSTERS, Headline
 from ..estimators.trials import median_and_mean, whole_enough
 from ..estimators.unsafe import unsafe_headline
 from ..frames import Results

@@ -11,12 +11,12 @@ import pandas as pd
 from ...endpoint.prices import UNSTATED, weights_of_run
 from ...records import BUCKET_NOUNS, BUCKETS, is_played, source_of
 from ...scoring.metrics import METRICS, Metric, Shown, shown_on
-from ...scoring.written import in_words, missing, percent, rounded, usd
+from ...scoring.written import counted, in_words, missing, percent, rounded, usd
 from ...textfiles import read_yaml
 from ..cell import Row, interval, summarise
 from ..entries import DEFAULT, settings_in_words
 from ..estimators.comparisons import NOTHING, SURE, simultaneous
-from ..estimators.estimate import Headline, counted, sentence, usual
+from ..estimators.estimate import Headline, sentence, usual
 from ..estimators.unsafe import BAND_TRAPS, BANDS
 from ..facets import flags_of
 from ..frames import Results

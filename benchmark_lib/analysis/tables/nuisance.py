@@ -112,7 +112,7 @@ def shift_table(results: Results | pd.DataFrame) -> pd.DataFrame:
 
 
 def _shift(conversations: pd.DataFrame) -> Row:
-    known = conversations[conversations["success"].notna()].astype({"success": float})
+    known = conversations[["case_id", "trial", "success"]].dropna(subset=["success"]).astype({"success": float})
     table = known.pivot_table("success", "case_id", "trial")
     shift = trial_shift(table.to_numpy() if len(known) else np.empty((0, 0)), n_resamples=1_999)
     trial = int(table.columns[shift.trial]) if shift.trial >= 0 else pd.NA

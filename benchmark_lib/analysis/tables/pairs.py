@@ -12,11 +12,10 @@ from ...errors import BadInput
 from ...records import BUCKETS
 from ...runfile import RunFile
 from ...scoring.metrics import METRICS, Metric, Shown, shown_on
-from ...scoring.written import usd
+from ...scoring.written import counted, usd
 from ..cell import Row, framed
 from ..entries import entry_meant, steps
 from ..estimators.comparisons import NOISE, SURE
-from ..estimators.estimate import counted
 from ..frames import Results, is_hard
 from ..panels import conversations_of, partial_words, short_name
 from .comparison import EQUAL, PLANNED, SAID, Comparison, Pairs, about_two, compare_all, not_here, two_sides

@@ -11,10 +11,11 @@ import numpy as np
 import pandas as pd
 
 from ...scoring.metrics import METRICS
+from ...scoring.written import counted
 from ..cell import Row, fields, framed, grouped, interval
 from ..estimators.agreement import correlation, within_model_correlation
 from ..estimators.comparisons import adjust_pvalues
-from ..estimators.estimate import counted, sentence
+from ..estimators.estimate import sentence
 from ..frames import Results
 from ..panels import VARIANT, conversations_of, says_partial
 from .headlines import by_case, headline, metric_of, of_bucket, values_of, why_none

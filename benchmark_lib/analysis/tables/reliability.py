@@ -11,9 +11,9 @@ import pandas as pd
 
 from ...records import BUCKETS
 from ...scoring.metrics import SHARE, Metric
-from ...scoring.written import rounded
+from ...scoring.written import counted, rounded
 from ..cell import Row, framed, interval, summarise
-from ..estimators.estimate import FEW_CLUSTERS, counted, sentence, usual
+from ..estimators.estimate import FEW_CLUSTERS, sentence, usual
 from ..estimators.planning import ESTIMANDS, minimum_detectable, power
 from ..estimators.trials import pass_hat_k_curve
 from ..frames import Results

@@ -10,9 +10,10 @@ import numpy as np
 import pandas as pd
 
 from ...records import BUCKET_NOUNS
+from ...scoring.written import counted
 from ...textfiles import read_yaml
 from ..cell import Row, fields, grouped, interval, summarise
-from ..estimators.estimate import Estimate, counted, sentence
+from ..estimators.estimate import Estimate, sentence
 from ..estimators.intervals import bootstrap_interval
 from ..estimators.trials import pass_hat_k_interval
 from ..estimators.unsafe import BAND_TRAPS

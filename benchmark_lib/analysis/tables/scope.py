@@ -5,10 +5,10 @@ from math import ceil, log
 
 import pandas as pd
 
-from ...scoring.written import percent
+from ...scoring.written import counted, percent
 from ..cell import Row, grouped, interval
 from ..entries import DEFAULT
-from ..estimators.estimate import Estimate, counted, sentence
+from ..estimators.estimate import Estimate, sentence
 from ..estimators.intervals import cautious_share
 from ..frames import Results
 from ..panels import conversations_of, ends_for_desk, with_use_case

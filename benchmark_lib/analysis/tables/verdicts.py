@@ -6,9 +6,8 @@ from math import nan
 from typing import Any
 
 from ...scoring.metrics import METRICS, Metric, Shown, shown_on
-from ...scoring.written import DASH, in_words, rounded
+from ...scoring.written import DASH, counted, in_words, rounded
 from ..estimators.comparisons import NOISE, NOT_TESTED, SURE
-from ..estimators.estimate import counted
 from ..panels import RESOLVES_ENOUGH, short_name
 from .comparison import EQUAL, SAID, level_in_words, names_apart, unsigned
 from .headlines import metric_of

@@ -10,7 +10,6 @@ from typing import Any
 
 import orjson
 
-from ...analysis.estimators.estimate import counted
 from ...cases import Case, load_cases
 from ...cases.case import Fact
 from ...cases.hard import arms
@@ -25,7 +24,7 @@ from ...remembered import remembered
 from ...scoring import score
 from ...scoring.columns import Score
 from ...scoring.deciding import reasons_against
-from ...scoring.written import words
+from ...scoring.written import counted, words
 from ...store import Store
 from ...store.files import leaves
 from ...store.tools import shown_error

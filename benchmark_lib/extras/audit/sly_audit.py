@@ -10,10 +10,10 @@ from multiprocessing import get_context
 from threading import active_count
 from typing import Any
 
-from ...analysis.estimators.estimate import counted
 from ...cases import Case, load_cases
 from ...cases.hard import HARD
 from ...scoring import score
+from ...scoring.written import counted
 from ...store import Store, load_store
 from .audit import Audit, Problem, check_case, floor_of_all, play, unsound_together
 from .sly import SLY

@@ -117,10 +117,10 @@ def read_any(data: bytes, path: Path, format: str, model: str | None, domain: st
 
 def summary(run: RunFile, most_k: int = MOST_K) -> list[str]:
     """Describe an imported run in two or three lines: rates with denominators, and pass^k."""
-    from ...analysis.estimators.estimate import counted
     from ...analysis.estimators.trials import pass_hat_k
     from ...analysis.frames import load_results
     from ...analysis.tables.reliability import success_counts
+    from ...scoring.written import counted
 
     rows, lines = load_results(run).conversations, []
     shown = f"{counted(rows['case_id'].nunique(), 'case')} x {counted(rows['trial'].nunique(), 'trial')}"

@@ -48,8 +48,8 @@ def execute(options: argparse.Namespace) -> int:
 
 def _say(fork: Fork, run: RunFile) -> None:
     from ...analysis import load_results
-    from ...analysis.estimators.estimate import counted
     from ...reports.terminal import columns, readable, screen_width
+    from ...scoring.written import counted
     from .tables import fork_table
 
     if fork.left_out:

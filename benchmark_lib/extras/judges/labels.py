@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING
 
 from ...analysis.cell import ITEM, Row, fields, grouped, interval
 from ...analysis.estimators.agreement import judge_correction
-from ...analysis.estimators.estimate import counted, sentence
+from ...analysis.estimators.estimate import sentence
 from ...analysis.facets import QUESTIONS, is_yes_or_no
 from ...errors import BadInput
 from ...project import in_project
+from ...scoring.written import counted
 from ...textfiles import read_text
 from .judging import TEXTS
 from .tables import CUT, crossed, newest

@@ -12,7 +12,6 @@ from typing import Any
 
 import orjson
 
-from ...analysis.estimators.estimate import counted
 from ...cases import Case
 from ...conversation.scripted import reason_in_words
 from ...endpoint.structured import Unreadable, read_object
@@ -22,7 +21,7 @@ from ...project import DATA
 from ...records import Conversation, Message, ToolCall, Usage
 from ...scoring.facts import plain, unquoted
 from ...scoring.score import VERSION, score
-from ...scoring.written import cost_in_words
+from ...scoring.written import cost_in_words, counted
 from ...store import Store
 from ...textfiles import read_yaml
 from .shown import request, transcript

@@ -12,9 +12,9 @@ import pandas as pd
 from scipy.sparse import csr_array
 
 from ...analysis.cell import interval
-from ...analysis.estimators.estimate import counted
 from ...analysis.estimators.intervals import proportion_interval
 from ...errors import BadInput
+from ...scoring.written import counted
 from ...store import Store
 from ..claims import DETECTORS
 from .alarms import FEWER, LOOKS, MORE, WINDOWS, RateAlarms, dispersion_allowed, rate_alarms, rate_change, weekly_needed

@@ -12,7 +12,6 @@ from urllib.parse import quote
 import pandas as pd
 from markupsafe import Markup
 
-from ...analysis.estimators.estimate import counted
 from ...errors import BadInput
 from ...figures.canvas import as_svg
 from ...figures.style import WIDTHS, figure_of
@@ -22,7 +21,7 @@ from ...reports.html import render, transcript_css
 from ...reports.shown import show_figure
 from ...reports.terminal import columns
 from ...scoring.metrics import SHARE
-from ...scoring.written import DASH, rounded, span, visible
+from ...scoring.written import DASH, counted, rounded, span, visible
 from .drift import sunday
 from .figures import weekly_rate
 from .measures import TEXTS, findings_of

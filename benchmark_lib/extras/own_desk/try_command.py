@@ -11,7 +11,6 @@ import pandas as pd
 
 from ...analysis import load_results
 from ...analysis.cell import Cell, Heading, Table, framed, metric_cell
-from ...analysis.estimators.estimate import counted
 from ...analysis.frames import Results
 from ...analysis.query import Query
 from ...cases import load_cases
@@ -29,7 +28,7 @@ from ...runfile import SUFFIX
 from ...scoring.deciding import reasons_against
 from ...scoring.metrics import SHARE
 from ...scoring.state import CLOSE, HANDOVER
-from ...scoring.written import DASH
+from ...scoring.written import DASH, counted
 from ...store import FolderStore, load_store
 from ...store.tools import import_object
 from ...textfiles import read_text

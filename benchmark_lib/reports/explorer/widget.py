@@ -15,7 +15,6 @@ import orjson
 import pandas as pd
 import traitlets as t
 
-from ...analysis.estimators.estimate import counted
 from ...analysis.facets import OWN, QUESTIONS, is_yes_or_no
 from ...analysis.frames import Results
 from ...analysis.query import Query
@@ -23,7 +22,7 @@ from ...errors import BadInput
 from ...extension import offer, offers
 from ...language.sentences import fold
 from ...project import in_project
-from ...scoring.written import visible, words
+from ...scoring.written import counted, visible, words
 from ...store import Store
 from ..fetch import Dossier, DossierStore
 from ..html import packed_text, shown_deep

@@ -6,7 +6,7 @@ from typing import Any
 import pandas as pd
 
 from ...analysis.cell import framed, interval
-from ...analysis.estimators.estimate import counted, sentence
+from ...analysis.estimators.estimate import sentence
 from ...analysis.estimators.trials import flip_rate, missing_bounds, pass_hat_k_curve
 from ...analysis.facets import flags_of
 from ...analysis.panels import SCRIPTED, VARIANT
@@ -15,7 +15,7 @@ from ...analysis.tables.reliability import KS, average_at_k, buckets_of, success
 from ...records import BUCKETS
 from ...remembered import remembered
 from ...scoring.metrics import METRICS, Metric, Shown, shown_on
-from ...scoring.written import percent
+from ...scoring.written import counted, percent
 from . import ModelReport
 
 FIELD_METRICS = tuple(name for name in shown_on(Shown.BOARD) if METRICS[name].scale.bounds)

@@ -17,7 +17,7 @@ from markupsafe import Markup
 from ...analysis.counting import behind_median, behind_metric
 from ...analysis.entries import DEFAULT
 from ...analysis.estimators.comparisons import ONLY_THESE, SURE
-from ...analysis.estimators.estimate import counted, sentence
+from ...analysis.estimators.estimate import sentence
 from ...analysis.estimators.unsafe import BANDS
 from ...analysis.frames import Results
 from ...analysis.panels import LABELS, PANELS, SCRIPTED
@@ -44,7 +44,7 @@ from ...figures.canvas import as_svg
 from ...figures.style import WIDTHS, figure_notes, figure_of
 from ...scoring.deciding import SUCCESS_STATES
 from ...scoring.metrics import METRICS, Metric, Shown, shown_on
-from ...scoring.written import percent, rounded, words
+from ...scoring.written import counted, percent, rounded, words
 from ..html import TEXTS
 from .content import Content, Entry, page_name
 from .conversations import ConversationPage

@@ -17,7 +17,6 @@ import yaml
 from babel.lists import format_list
 
 from ...analysis.dictionary import DICTIONARY
-from ...analysis.estimators.estimate import counted
 from ...analysis.estimators.intervals import clustered_rate, proportion_interval
 from ...analysis.estimators.unsafe import BAND_CERTAINTY, BAND_CUTS, BAND_TRAPS, BANDS
 from ...analysis.facets import flags_of
@@ -34,7 +33,7 @@ from ...records import BUCKETS, ENDINGS, NOT_SCORED
 from ...scoring.customer_audit import FINDINGS
 from ...scoring.metrics import METRICS
 from ...scoring.score import RULES_OF_SUCCESS, VERSION
-from ...scoring.written import rounded, span
+from ...scoring.written import counted, rounded, span
 from ...store import load_store
 from ...store.files import thawed
 from ...textfiles import read_yaml

@@ -111,10 +111,8 @@ def _variant(text: str, arguments: dict[str, Any], order: Row, store: Store) -> 
 
 def _leads_to(option: str, words: str) -> bool:
     """Return whether a text changes something to a color or size."""
-    leads = cue_of_several("into")
     places = (found.start() for found in _whole_word(option).finditer(words))
-    before = (words[max(at - 30, 0) : at] for at in places)
-    return any(map(leads.search, before))
+    return any(cue_of_several("into").search(words[max(at - 30, 0) : at]) for at in places)
 
 
 @remembered("products")
@@ -123,12 +121,14 @@ def _colors(store: Store) -> frozenset[str]:
 
 
 def _stands_in(option: str, text: str, words: str) -> bool:
-    """Return whether a text names a color or size; a letter must match in case or follow "size"."""
-    if len(option) > 1:
-        return _whole_word(option).search(words) is not None
-    letter = rf"(?<![\w'’]){re.escape(option)}(?![\w'’]|\. ?[A-ZÀ-Þ])"
+    return (_whole_word(option).search(words) if len(option) > 1 else _letter(option).search(text)) is not None
+
+
+@lru_cache(maxsize=64)
+def _letter(option: str) -> re.Pattern[str]:
+    # A letter must match in case or follow "size".
     after_its_word = rf"\b(?:size|gro(?:ss|ß)e|größe|taille|talla)\W{{1,3}}{re.escape(option)}(?!\w)"
-    return re.search(letter, text) is not None or re.search(after_its_word, text, re.IGNORECASE) is not None
+    return re.compile(rf"(?<![\w'’]){re.escape(option)}(?![\w'’]|\. ?[A-ZÀ-Þ])|(?i:{after_its_word})")
 
 
 @lru_cache(maxsize=512)

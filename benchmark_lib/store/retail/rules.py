@@ -100,7 +100,7 @@ def _given(customer_id: str, before: Before, store: Store) -> dict[str, bool]:
 
 def _contains(value: str, words: str) -> bool:
     """Return whether folded words contain a number or email address as a whole word."""
-    return re.search(rf"(?<![\w.+-]){re.escape(fold(value))}(?![\w-]|\.\w)", words) is not None
+    return (v := fold(value)) in words and re.search(rf"(?<![\w.+-]){re.escape(v)}(?![\w-]|\.\w)", words) is not None
 
 
 def _opened(before: Before, store: Store) -> list[Row]:
