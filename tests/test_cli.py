@@ -247,6 +247,16 @@ def test_a_reader_that_has_read_enough_ends_a_command_quietly(folder, words, cod
     assert "Traceback" not in complained and "Broken" not in complained and process.wait() in (code, 141)
 
 
+@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-"])
+def test_a_command_that_is_started_without_a_stream_works(folder, store, closed):
+    words = (
+        f"{sys.executable} -m benchmark_lib sit --store {store} --cases {some_cases(store, 1)[0]} --out run.deskbench"
+    )
+    ended = subprocess.run(f"echo Hello. | {words} {closed}", shell=True, capture_output=True, text=True)
+    assert ended.returncode == 3 and "Traceback" not in ended.stdout + ended.stderr
+    assert RunFile(folder / "run.deskbench").counts()["finished"] == 0
+
+
 def test_ctrl_c_ends_a_command_quietly(folder):
     process = started("audit", "--show", "oracle")
     process.stdout.readline()

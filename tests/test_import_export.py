@@ -271,6 +271,14 @@ def tau2(*simulations, trials=2, domain="telecom", tasks=("t1", "t2")):
 
 
 class TestTau2:
+    @pytest.mark.parametrize("side", ["agent_info", "user_info"])
+    @pytest.mark.parametrize("name", [7, {"name": "gpt-x"}])
+    def test_a_model_whose_name_is_not_text_is_refused_in_words(self, tmp_path, side, name):
+        content = tau2(simulation("t1", 0))
+        content["info"][side]["llm"] = name
+        with pytest.raises(BadInput, match="the name of the model or customer is not text"):
+            bring_in(tmp_path, content, format="tau2")
+
     def test_both_sides_may_call_tools_and_the_greeting_is_no_output(self, tmp_path):
         run, rows = bring_in(tmp_path, tau2(simulation("t1", 0)), format="tau2")
         record = run.record("telecom_t1", 1)

@@ -16,6 +16,7 @@ import orjson
 import pytest
 
 from benchmark_lib import BadInput, Experiment, load_results
+from benchmark_lib.cli import main
 from benchmark_lib.endpoint import load_settings
 from benchmark_lib.experiment.summary import summary
 from benchmark_lib.extras.isolation.isolated import environment_of
@@ -468,17 +469,14 @@ def test_kill_9_of_the_harness_leaves_no_process(folder):
 
 
 @pytest.mark.parametrize("how", ["without namespaces", "without other users"])
-def test_where_the_system_keeps_nothing_apart_the_row_is_marked_and_the_run_goes_on(folder, how):
+def test_where_the_system_keeps_nothing_apart_the_row_is_marked_and_the_run_goes_on(folder, how, capsys):
     code, said, path = played(folder, "Leaves", "--isolate", how=how)
     assert code == 0 and "label [unprotected]" in said
     assert "the agent is unprotected, and so its row is marked: this system cannot keep it from" in said
     assert [*load_results(path).entries.values()] == ["label [unprotected]"]
-    shown = subprocess.run(
-        [sys.executable, "-m", "benchmark_lib", "runs", "show", path], capture_output=True, text=True
-    )
-    assert "isolate unprotected" in shown.stdout and ("Operation not permitted" in shown.stdout) == (
-        how == "without namespaces"
-    )
+    assert main(["runs", "show", str(path)]) == 0
+    shown = capsys.readouterr().out
+    assert "isolate unprotected" in shown and ("Operation not permitted" in shown) == (how == "without namespaces")
     code, said, _ = played(folder, "Leaves", "--isolate")
     assert code == 2 and "isolate is unprotected there and true here" in said or not has_namespaces()
 

@@ -76,6 +76,7 @@ def test_several_calls_at_once_and_json(tmp_path):
         ("/1/call/get_order", "{", {}, 400, "not JSON"),
         ("/1/call/get_order", "3", {}, 400, "Calls are written"),
         ("/1/next?wait=soon", None, {}, 400, "number of seconds"),
+        ("/1/say?wait=soon", "hi", {}, 400, "number of seconds"),
         ("/3/next", None, {}, 404, "chairs are 1 to 2"),
         ("/next", None, {}, 404, "chairs are 1 to 2"),
         ("/1/nest", None, {}, 404, "GET / says"),

@@ -310,6 +310,5 @@ def _values(column: Column, values: tuple[Any, ...]) -> Any:
         return pd.array(values, dtype="Float64").to_numpy(dtype="float64", na_value=float("nan"))
     if column.kind == "count":
         return pd.Series(values, dtype="int64")
-    text = all(value is None or isinstance(value, str) for value in values)
-    # Frames of this size are filtered and grouped faster with Python's texts than with Arrow's.
-    return pd.Series(values, dtype=pd.StringDtype("python", na_value=float("nan")) if text else None)
+    texts = pd.StringDtype("python", na_value=float("nan"))  # faster to filter and group than Arrow's
+    return pd.Series(values, dtype=texts if all(v is None or isinstance(v, str) for v in values) else None)

@@ -76,8 +76,7 @@ class Query:
             if name not in facets:
                 raise BadInput(f"conversations have no field {name!r}: {nearest(name, list(facets))}")
             own, wanted = facets[name].map(_own), set(map(visible, values))
-            known = KNOWN in wanted
-            rows &= np.array([bool(v) if known else not wanted.isdisjoint(v) for v in own], dtype=bool)
+            rows &= np.array([bool(v) if KNOWN in wanted else not wanted.isdisjoint(v) for v in own], dtype=bool)
         return rows
 
     def check(self, facets: pd.DataFrame) -> None:

@@ -24,9 +24,7 @@ COMMANDS = {
         "say which of two or more runs is better, metric by metric, on the cases they share, or that it is too "
         "close to call"
     ),
-    "cases": (
-        "list the names that --cases accepts (intents, buckets, failure kinds, families) with counts, or single cases"
-    ),
+    "cases": "list the names that --cases accepts (intents, buckets, failure kinds, families), or single cases",
     "notebook": "run a notebook with parameters and write the result to reports/",
     "notebooks": "run every notebook; results go to reports/, figures to figures/",
     "demo": "run the scripted agents, and a model if you name one, and show the leaderboard",
@@ -94,6 +92,9 @@ def build_parser(chosen: str | None) -> Parser:
 
 def main(arguments: list[str] | None = None) -> int:
     """Run the command line and return its exit code."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:  # closed by whoever started the command
+            setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_RDWR), mode))
     streams = sys.stdout, sys.stderr
     sys.stdout, sys.stderr = map(PlainStream, streams)  # type: ignore[assignment]
     try:

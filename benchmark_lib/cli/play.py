@@ -81,8 +81,7 @@ def _ask(forecast: Forecast) -> None:
     else:
         above = cost.likely > ASK_ABOVE_USD
         what, way = f"is likely to cost {usd(cost.likely, 2)}", "a limit with --budget-usd"
-    asks = above and sys.stdin.isatty() and sys.stderr.isatty()
-    if asks and not confirmed(f"the run {what}. Begin?"):
+    if above and sys.stdin.isatty() and sys.stderr.isatty() and not confirmed(f"the run {what}. Begin?"):
         raise BadInput(f"nothing was started: choose fewer --cases or --trials, or {way}")
 
 

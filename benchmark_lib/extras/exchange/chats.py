@@ -169,6 +169,10 @@ class Imported:
     sources: list[Json] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
+    def __post_init__(self) -> None:
+        if not (isinstance(self.model, str) and isinstance(self.customer, str)):
+            raise TypeError("the name of the model or customer is not text")
+
 
 class FlatChat:
     """Builder of the `record` of one conversation from its flat list of chat messages."""

@@ -30,6 +30,7 @@ TAU2_ENDINGS = {
     "unexpected_error": "infrastructure_fault",
 }
 DEFAULT_BASIS = ("DB", "COMMUNICATE")
+ENTRY = ("task_id", "trial", "reward", "traj", "info")
 
 
 def read_tau_bench(data: bytes, path: Path, model: str | None, domain: str | None) -> Imported:
@@ -41,9 +42,7 @@ def read_tau_bench(data: bytes, path: Path, model: str | None, domain: str | Non
     if not isinstance(entries, list) or not entries:
         raise BadInput(f"{path} is not a tau-bench trajectory file, a JSON array of entries: choose another --format")
     for number, entry in enumerate(entries):
-        missing = [
-            k for k in ("task_id", "trial", "reward", "traj", "info") if not isinstance(entry, dict) or k not in entry
-        ]
+        missing = [k for k in ENTRY if not isinstance(entry, dict) or k not in entry]
         if missing:
             raise BadInput(
                 f"{path}: entry {number} has no {missing[0]!r}, so this is not a tau-bench trajectory file: "
@@ -125,12 +124,9 @@ def read_tau2(data: bytes, path: Path, model: str | None, domain: str | None) ->
     content = json_of(data, path)
     kept = isinstance(content, dict) and ("simulations" in content or "simulation_index" in content)
     if not kept or not {"info", "tasks"} <= content.keys():
-        summary = isinstance(content, dict) and ("metrics" in content or "termination_reasons" in content)
-        what = (
-            "a summary that tau2 writes beside its results"
-            if summary
-            else "not a tau2 results file, which has info, tasks and simulations"
-        )
+        what = "not a tau2 results file, which has info, tasks and simulations"
+        if isinstance(content, dict) and ("metrics" in content or "termination_reasons" in content):
+            what = "a summary that tau2 writes beside its results"
         raise BadInput(f"{path} is {what}: name the results file itself, or choose another --format")
     info = content["info"] or {}
     model = model or (info.get("agent_info") or {}).get("llm")

@@ -147,13 +147,7 @@ class Seats:
 
     async def next(self, request: web.Request) -> web.Response:
         """Return the news."""
-        number = self._chair(request)
-        try:
-            asked_s = float(request.query.get("wait", WAIT_S))
-        except ValueError:
-            raise Refused("wait is a number of seconds, as in /1/next?wait=5.") from None
-        wait_s = min(max(asked_s, 0.0), LONGEST_WAIT_S) if asked_s == asked_s else WAIT_S
-        return self._told(request, await self.chairs.news(number, wait_s))
+        return self._told(request, await self.chairs.news(self._chair(request), _wait_s(request)))
 
     async def again(self, request: web.Request) -> web.Response:
         """Return the whole conversation."""
@@ -185,12 +179,9 @@ class Seats:
         if self.chairs.side != "agent":
             raise Refused("The customer has no tools: POST .../say sends a message.", 404)
         body, tool = await _body(request), request.match_info.get("tool")
-        if tool is not None:
-            calls = [{"name": tool, "arguments": _json(body or "{}")}]
-        else:
-            calls = _json(body)
-            if isinstance(calls, dict):
-                calls = calls.get("calls", [calls])
+        calls = _json(body) if tool is None else [{"name": tool, "arguments": _json(body or "{}")}]
+        if isinstance(calls, dict):
+            calls = calls.get("calls", [calls])
         if not isinstance(calls, list) or not calls or not all(map(_is_call, calls)):
             raise Refused('Calls are written [{"name": "get_order", "arguments": {"order_id": "..."}}].')
         given = [(call["name"], call.get("arguments", {})) for call in calls]
@@ -203,6 +194,7 @@ class Seats:
         if not 1 <= number <= self.chairs.count:
             mend = f"write /1/next, where the chairs are 1 to {self.chairs.count}."
             raise Refused(f"There is no such chair: {mend}", 404)
+        _wait_s(request)  # refuses before anything is sent
         return number
 
     def _told(self, request: web.Request, items: list[Item]) -> web.Response:
@@ -220,6 +212,14 @@ class Seats:
         elif items[-1]["kind"] == "over":
             now = "GET .../next begins the next conversation.\n"
         return web.Response(text=f"{as_text(items, self.chairs.side)}\n{now}".lstrip())
+
+
+def _wait_s(request: web.Request) -> float:
+    try:
+        asked_s = float(request.query.get("wait", WAIT_S))
+    except ValueError:
+        raise Refused("wait is a number of seconds, as in /1/next?wait=5.") from None
+    return min(max(asked_s, 0.0), LONGEST_WAIT_S) if asked_s == asked_s else WAIT_S
 
 
 def _is_call(call: Any) -> bool:
