@@ -262,8 +262,7 @@ def _scored_rows(run: RunFile, entry: str, version: str) -> Iterator[tuple[Any, 
     run_id, model, planned = manifest["run_id"], manifest["model"], sum(manifest["planned"].values())
     nothing = {SCORE_FAULT: NO_SCORE}
     settings, weights = settings_in_words(manifest), weights_of_run(manifest)
-    foreign = foreign_named(store_name(manifest))
-    floor = foreign.floor if foreign else None
+    floor = getattr(foreign_named(store_name(manifest)), "floor", None)
     for case_id, trial, record_hash, record in run.conversations():
         raw, score = orjson.loads(record), scores.get(record_hash, nothing)
         usage = raw["usage"].get("agent") or {}

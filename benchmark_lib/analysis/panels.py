@@ -73,8 +73,7 @@ def conversations_of(results: Frames | pd.DataFrame, *, variants: bool = False) 
         bucket is ``variant``, which no metric counts.
     """
     frame = cast("pd.DataFrame", getattr(results, "conversations", results))
-    kinds = {pair: panel_of(*pair) for pair in set(zip(frame["model"], frame["source"], strict=True))}
-    frame = frame.assign(panel=[kinds[pair] for pair in zip(frame["model"], frame["source"], strict=True)])
+    frame = frame.assign(panel=[*map(panel_of, frame["model"], frame["source"])])
     if "entry" not in frame:
         frame.insert(0, "entry", frame["model"])
     crossed = is_variant(frame["case_id"])

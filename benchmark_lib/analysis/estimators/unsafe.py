@@ -85,9 +85,11 @@ def _posterior(hits: Any, sizes: Any, row: Any, planned: int | None) -> UnsafePo
     nodes, traps, seen, count = grid(), int(row.sum()), int(row @ sizes), row @ hits
     weight = posterior_weights(hits, sizes, row)
     means = row @ ((nodes.a + hits[:, None]) / (nodes.a + nodes.b + sizes[:, None]))
-    low, high = at_the_ends(*mu_quantiles(weight, TAILS), count, seen, int(row @ (sizes > 0)))
+    low, high = mu_quantiles(weight, TAILS)
+    low, high = at_the_ends(low, high, count, seen, int(row @ (sizes > 0)))
     values, cumulated = _sum_distribution(row, hits, sizes, weight)
-    these_low, these_high = at_the_ends(*np.interp(TAILS, cumulated, values) / traps, count, seen, seen)
+    these = np.interp(TAILS, cumulated, values) / traps
+    these_low, these_high = at_the_ends(these[0], these[1], count, seen, seen)
     below = np.interp(BAND_CUTS, values, cumulated)
     bands = dict(zip(BANDS, np.diff([0.0, *below, 1.0]).tolist())) if traps == BAND_TRAPS else {}
     target = int(planned if planned is not None else sizes.max()) * traps
