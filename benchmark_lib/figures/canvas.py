@@ -306,7 +306,7 @@ def fit(ax: Axes) -> None:
         label.set_text("\n".join(_even(part, letters) for part in label.get_text().split("\n")))
     waiting, notes.after_layout = notes.after_layout, []
     if waiting or ax.get_xlabel() + ax.get_ylabel() != before:
-        lay_out()  # again, because the labels have more lines now
+        lay_out()  # again, where labels have more lines now or something is placed by them
     for place in waiting:
         place()
 
