@@ -1,11 +1,10 @@
 """The benchmark is itself tested: every case, the oracle at the ceiling, trivial agents at the floor."""
 
 import asyncio
-import subprocess
-import sys
 from collections import Counter
 
 import pytest
+from commands import played
 
 from benchmark_lib.cases.case import Fact
 from benchmark_lib.extras.audit.audit import BUCKETS, FLOORS, at_once, audit, impossible_days, report, unsound
@@ -74,8 +73,7 @@ def test_two_audits_are_the_same(whole, store):
 
 
 def test_the_command_prints_the_table(tmp_path):
-    command = [sys.executable, "-m", "benchmark_lib", "audit", "--cases", "slice"]
-    done = subprocess.run(command, capture_output=True, text=True)
+    done = played(["audit", "--cases", "slice"])
     assert done.returncode == 0, done.stdout + done.stderr
     assert "scripted:oracle" in done.stdout and "6 cases, 0 problems" in done.stdout
 

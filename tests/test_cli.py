@@ -8,6 +8,7 @@ import time
 from pathlib import Path
 
 import pytest
+from commands import Command
 from run_server import RunServer, copy_store, some_cases
 from servers import Answer, error_body
 
@@ -225,23 +226,12 @@ def test_every_command_explains_its_arguments(capsys):
         assert ended.value.code == 0 and "exit codes" in capsys.readouterr().out
 
 
-def heeds_ctrl_c():
-    """A command that is started from a shell heeds Ctrl-C, also where this test run itself was put into the background."""
-    signal.signal(signal.SIGINT, signal.default_int_handler)
-
-
-def started(*words):
-    """A command in a process of its own."""
-    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
-    return subprocess.Popen([sys.executable, "-m", "benchmark_lib", *words], **pipes, preexec_fn=heeds_ctrl_c)
-
-
 @pytest.mark.parametrize(
     "words, code",
     [(["--help"], 0), (["audit", "--show", "oracle"], 141), (["run", "scripted:echo", "--cases", "slice"], 141)],
 )
 def test_a_reader_that_has_read_enough_ends_a_command_quietly(folder, words, code):
-    process = started(*words)
+    process = Command(words)
     process.stdout.close()
     complained = process.stderr.read()
     assert "Traceback" not in complained and "Broken" not in complained and process.wait() in (code, 141)
@@ -258,7 +248,7 @@ def test_a_command_that_is_started_without_a_stream_works(folder, store, closed)
 
 
 def test_ctrl_c_ends_a_command_quietly(folder):
-    process = started("audit", "--show", "oracle")
+    process = Command(["audit", "--show", "oracle"])
     process.stdout.readline()
     process.send_signal(signal.SIGINT)
     _, complained = process.communicate()
@@ -269,12 +259,23 @@ def test_ctrl_c_ends_a_command_quietly(folder):
     "words", [["run", "gpt-5.5", "--dry-run"], ["run", "scripted:echo", "--cases", "hard"], ["runs"], ["watch"]]
 )
 def test_ctrl_c_at_any_time_leaves_no_traceback(folder, words):
-    for delay_s in (0.8, 1.6):
-        process = started(*words)
-        time.sleep(delay_s)
-        process.send_signal(signal.SIGINT)
-        _, complained = process.communicate()
-        assert "Traceback" not in complained and process.returncode in (0, 2, 130, -signal.SIGINT)
+    for delay_s in (0.2, 0.8):
+        interrupted(Command(words), delay_s)
+
+
+def test_ctrl_c_while_a_command_is_loading_leaves_no_traceback(folder):
+    heeds = {"preexec_fn": lambda: signal.signal(signal.SIGINT, signal.default_int_handler)}
+    for delay_s in (0.4, 0.8, 1.6):
+        line = [sys.executable, "-m", "benchmark_lib", "run", "gpt-5.5", "--dry-run"]
+        interrupted(subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **heeds), delay_s)
+
+
+def interrupted(process, delay_s):
+    """Press Ctrl-C after a while: the command says nothing of its insides."""
+    time.sleep(delay_s)
+    process.send_signal(signal.SIGINT)
+    _, complained = process.communicate()
+    assert "Traceback" not in complained and process.returncode in (0, 2, 130, -signal.SIGINT)
 
 
 @pytest.mark.parametrize(

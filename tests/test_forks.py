@@ -1,16 +1,13 @@
 """Forks: a recorded conversation goes on from one turn, as recorded where the replies are, and otherwise on its own."""
 
 import asyncio
-import os
-import signal
-import subprocess
-import sys
 import time
 from pathlib import Path
 
 import numpy as np
 import orjson
 import pytest
+from commands import Command, played
 from run_server import RunServer
 from servers import completion
 
@@ -276,15 +273,14 @@ def test_more_forks_go_on_where_the_file_ends(coins, tmp_path):
 def test_what_was_bought_survives_a_kill(coins, tmp_path):
     parent, server = coins
     out = tmp_path / "forks.deskbench"
-    line = [sys.executable, "-m", "benchmark_lib", "fork", str(parent.path), "--at", "every", "--times", "12"]
-    line += ["--out", str(out), "--yes", "--concurrency", "8"]
+    line = ["fork", parent.path, "--at", "every", "--times", "12", "--out", out, "--yes", "--concurrency", "8"]
     server.latency_s, before = 0.02, server.count
-    process = subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    process = Command(line)
     while server.count < before + 90 and process.poll() is None:
         time.sleep(0.01)
-    os.kill(process.pid, signal.SIGKILL)
+    process.kill()
     process.communicate()
-    done = subprocess.run(line, capture_output=True, text=True)
+    done = played(line)
     server.latency_s = 0.0
     forks = RunFile(out)
     assert done.returncode == 0 and len(forks.endings()) == sum(forks.manifest["planned"].values()) > 100, done.stderr

@@ -25,7 +25,7 @@ BUDGETS = {
     "cases": 1_289,
     "cli": 1_269,
     "conversation": 3_079,
-    "endpoint": 1_927,
+    "endpoint": 1_926,
     "experiment": 2_570,
     "figures": 1_882,
     "language": 3_444,

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import orjson
 import pytest
+from commands import Command
 
 from benchmark_lib import BadInput, Experiment, load_results
 from benchmark_lib.cli import main
@@ -300,18 +301,17 @@ if "escaping_agents:Polite" in sys.orig_argv:
 def deskbench(folder, agent, *more, how="as it is", cases="tracking_1"):
     """Play an escaping agent at the command line; returns the process, with its output."""
     line = f"run label --agent escaping_agents:{agent} --cases {cases} --trials 1 --messages 1 --out run.deskbench"
-    line = [sys.executable, "-P", "-m", "benchmark_lib", *line.split(), *more]
+    words = [*line.split(), *more]
     keys = {"SOMEBODY_API_KEY": "secret-of-somebody", "PLAIN": "secret-of-somebody", "HOME": str(folder)}
     here = {**os.environ, **keys, "PYTHONPATH": str(REPOSITORY), "PYTHONDONTWRITEBYTECODE": "1"}
-    return subprocess.Popen(
-        [*started(how, folder), *line], env=here, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    )
+    if how == "as it is":
+        return Command(words, cwd=folder, env=here)
+    line = [*started(how, folder), sys.executable, "-P", "-m", "benchmark_lib", *words]
+    return subprocess.Popen(line, env=here, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
 def started(how, folder):
     """What a command begins with that runs in another way than this process; skips where the system has none."""
-    if how == "as it is":
-        return []
     if how == "without other users":
         begin = ["unshare", "--user", "--map-root-user"]
     elif how == "with few users":

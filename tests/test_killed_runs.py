@@ -4,11 +4,10 @@ import os
 import random
 import re
 import signal
-import subprocess
-import sys
 import time
 
 import pytest
+from commands import Command
 from run_server import RunServer, copy_store, some_cases
 
 from benchmark_lib.runfile import RunFile
@@ -38,20 +37,15 @@ def command(tmp_path_factory):
 
     def line(server, out, *more):
         url = ["--base-url", server.base_url, "--out", str(out)]
-        return [sys.executable, "-m", "benchmark_lib", "run", "some-model", *url, *fixed, *more]
+        return ["run", "some-model", *url, *fixed, *more]
 
     line.cases = cases
     return line
 
 
-def start(line):
-    """Begin a run in a process of its own."""
-    return subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-
-
 def finish(line):
     """Run to the end; returns exit code, output and errors."""
-    process = start(line)
+    process = Command(line)
     said, complained = process.communicate(timeout=120)
     return process.returncode, said, complained
 
@@ -76,9 +70,9 @@ def test_killed_again_and_again_every_conversation_is_there_once_and_only_calls_
     out, rng, may_be_lost, kept = tmp_path / "run.deskbench", random.Random(20261121), 0, {}
     with RunServer(latency_s=0.1) as server:
         for number in range(KILLS):
-            process = start(command(server, out))
+            process = Command(command(server, out))
             if number % 4 == 3:  # also while it is still starting or reading its file
-                time.sleep(rng.uniform(0.0, 0.8))
+                time.sleep(rng.uniform(0.0, 0.3))
             else:
                 wait_for_requests(server, process, rng.randint(1, 8))
                 time.sleep(rng.uniform(0.0, 0.03))
@@ -110,7 +104,7 @@ def test_killed_again_and_again_every_conversation_is_there_once_and_only_calls_
 def test_a_signal_saves_what_is_finished_and_says_how_to_go_on(tmp_path, command, number):
     out = tmp_path / "run.deskbench"
     with RunServer(latency_s=0.1) as server:
-        process = start(command(server, out))
+        process = Command(command(server, out))
         wait_for_requests(server, process, 30)
         process.send_signal(number)
         said, complained = process.communicate(timeout=60)
@@ -127,7 +121,7 @@ def test_a_signal_saves_what_is_finished_and_says_how_to_go_on(tmp_path, command
 def test_a_second_process_on_the_same_file_is_refused_in_one_sentence(tmp_path, command):
     out = tmp_path / "run.deskbench"
     with RunServer(latency_s=0.1) as server:
-        first = start(command(server, out))
+        first = Command(command(server, out))
         wait_for_requests(server, first, 5)
         first.send_signal(signal.SIGSTOP)  # it holds the file for as long as the second takes to start
         code, said, complained = finish(command(server, out))

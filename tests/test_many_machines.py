@@ -18,6 +18,7 @@ import threading
 import time
 
 import pytest
+from commands import Command, played
 from run_server import RunServer, copy_store, some_cases
 
 from benchmark_lib import BadInput, Experiment, load_cases, load_store, spread
@@ -407,12 +408,11 @@ def certified():
 def test_a_stranger_at_every_port_of_a_run_runs_no_code_and_stops_nothing(tmp_path, shop):
     mark, out = tmp_path / "executed", tmp_path / "run.deskbench"
     with RunServer(latency_s=0.3) as server:
-        line = [sys.executable, "-m", "benchmark_lib", "run", "some-model", "--base-url", server.base_url, "--yes"]
-        line += ["--store", str(shop["store"]), "--cases", shop["cases"], "--trials", "1", "--messages", "3"]
-        line += ["--executor", "dask", "--workers", "2", "--concurrency", "4", "--out", str(out)]
+        line = ["run", "some-model", "--base-url", server.base_url, "--yes"]
+        line += ["--store", shop["store"], "--cases", shop["cases"], "--trials", "1", "--messages", "3"]
+        line += ["--executor", "dask", "--workers", "2", "--concurrency", "4", "--out", out]
         (temporary := tmp_path / "temporary").mkdir()
-        quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE, "text": True}
-        run = subprocess.Popen(line, env=os.environ | {"TMPDIR": str(temporary)}, **quiet)
+        run = Command(line, env=os.environ | {"TMPDIR": str(temporary)})
         tried, kept = set(), []
         while run.poll() is None:
             for host, port in listening(run) - tried:
@@ -436,17 +436,16 @@ def test_a_stranger_at_every_port_of_a_run_runs_no_code_and_stops_nothing(tmp_pa
 def test_a_killed_command_leaves_no_worker_that_buys_and_the_same_command_goes_on(tmp_path, shop):
     out = tmp_path / "run.deskbench"
     with RunServer(latency_s=0.1) as server:
-        line = [sys.executable, "-m", "benchmark_lib", "run", "some-model", "--base-url", server.base_url, "--yes"]
-        line += ["--store", str(shop["store"]), "--cases", shop["cases"], "--trials", "2", "--messages", "2"]
-        line += ["--executor", "dask", "--workers", "2", "--concurrency", str(IN_FLIGHT), "--out", str(out)]
-        quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-        run = subprocess.Popen(line, **quiet)
+        line = ["run", "some-model", "--base-url", server.base_url, "--yes"]
+        line += ["--store", shop["store"], "--cases", shop["cases"], "--trials", "2", "--messages", "2"]
+        line += ["--executor", "dask", "--workers", "2", "--concurrency", IN_FLIGHT, "--out", out]
+        run = Command(line)
         asyncio.run(until(lambda: server.count > 20 or run.poll() is not None))
         run.kill()
         run.wait()
         time.sleep(1.5)
         lost = server.count - RunFile(out).counts()["calls"]
         assert 0 <= lost <= IN_FLIGHT
-        assert subprocess.run(line, **quiet).returncode == 0
+        assert played(line).returncode == 0
         assert RunFile(out).counts()["finished"] == 2 * COUNT
         assert server.count == RunFile(out).counts()["calls"] + lost, "nothing on file is bought twice"

@@ -5,7 +5,6 @@ Whatever they raise, return or never return, the run says so, stops when told, a
 
 import asyncio
 import signal
-import subprocess
 import sys
 import textwrap
 import threading
@@ -13,6 +12,7 @@ import time
 
 import orjson
 import pytest
+from commands import Command, played
 from run_server import RunServer, copy_store, some_cases
 
 from benchmark_lib import BadInput, Experiment
@@ -166,22 +166,8 @@ def test_the_first_signal_is_heard_and_the_second_ends_a_run_whose_agent_never_a
     options, tmp_path, agent, number
 ):
     (tmp_path / "blocking.py").write_text(BLOCKING)
-    line = [
-        sys.executable,
-        "-m",
-        "benchmark_lib",
-        "run",
-        "mine",
-        "--agent",
-        f"blocking:{agent}",
-        "--store",
-        str(options["store"]),
-        "--cases",
-        options["cases"],
-        "--out",
-        "run.deskbench",
-    ]
-    process = subprocess.Popen(line, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    line = ["run", "mine", "--agent", f"blocking:{agent}", "--out", "run.deskbench"]
+    process = Command([*line, "--store", options["store"], "--cases", options["cases"]], cwd=tmp_path)
     try:
         assert process.stdout.readline() == "called\n"
         process.send_signal(number)
@@ -221,8 +207,7 @@ class Returns:
 def test_an_agent_that_gives_no_answer_loses_the_trial_and_the_command_ends(options, tmp_path, agent):
     (tmp_path / "hanging.py").write_text(HANGING)
     line = f"run mine --agent hanging:{agent} --trials 1 --timeout 1 --concurrency 2 --out run.deskbench --cases"
-    command = [sys.executable, "-m", "benchmark_lib", *line.split(), options["cases"], "--store", str(options["store"])]
-    ended = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=200)
+    ended = played([*line.split(), options["cases"], "--store", options["store"]], cwd=tmp_path)
     assert ended.returncode == 0 and "ended by a fault of the agent: 3 (no_answer 3)" in ended.stdout, ended.stderr
 
 

@@ -3,12 +3,11 @@
 import asyncio
 import re
 import signal
-import subprocess
-import sys
 import urllib.request
 from urllib.parse import urlsplit
 
 import pytest
+from commands import Command
 from players import over_the_port, sitting
 
 from benchmark_lib import BadInput, RunFile
@@ -199,13 +198,8 @@ def test_a_port_that_is_taken_is_refused(tmp_path):
 
 def start(tmp_path, *options):
     """The command in a process of its own, and the address it prints."""
-    line = [sys.executable, "-m", "benchmark_lib", "sit", "--port", "0", "--cases", "tracking_1,tracking_2"]
-    process = subprocess.Popen(
-        [*line, "--out", str(tmp_path / "p.deskbench"), *options],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
+    line = ["sit", "--port", "0", "--cases", "tracking_1,tracking_2", "--out", tmp_path / "p.deskbench", *options]
+    process = Command(line)
     return process, re.search(r"http://\S+?(?=;)", process.stdout.readline()).group()
 
 

@@ -2,10 +2,9 @@
 
 import re
 import signal
-import subprocess
-import sys
 
 import pytest
+from commands import Command
 from run_server import RunServer, some_cases
 
 from benchmark_lib.cli import main
@@ -27,7 +26,7 @@ def test_finished_conversations_are_read_while_others_are_played(command, tmp_pa
     monkeypatch.setattr(watching, "EVERY_S", 0.2)
     monkeypatch.setattr(watching, "_show", lambda seen, *more: (looks.append(len(seen.finished)), show(seen, *more)))
     with RunServer(latency_s=0.15) as server:
-        process = subprocess.Popen([sys.executable, "-m", "benchmark_lib", *command(server.base_url)])
+        process = Command(command(server.base_url))
         try:
             while not (tmp_path / "run.deskbench").exists() or not RunFile("run.deskbench").counts()["finished"]:
                 assert process.poll() is None

@@ -72,11 +72,9 @@ def fault(kind: str, where: str, detail: object, *, status: int | None = None, *
 
 
 def _kind_of_status(status: int | None, text: str) -> str:
-    for kind in kinds_in(text, status):
-        if not (kind == "quota" and wait_in(text)):
-            return kind
+    told = (kind for kind in kinds_in(text, status) if not (kind == "quota" and wait_in(text)))
     rest = "server" if status is None or status >= 500 else "connection" if status < 400 else "bad_request"
-    return book()["kinds_of_status"].get(status, rest)
+    return next(told, book()["kinds_of_status"].get(status, rest))
 
 
 def _kind_inside(codes: list[str], message: str, text: str) -> str | None:
@@ -153,8 +151,7 @@ def from_status(status: int, headers: Mapping[str, str], body: bytes, where: str
     content: Any = body.decode("utf-8", "replace").strip()
     with suppress(ValueError, RecursionError):
         decoded = json.loads(content)
-        error = error_in(decoded)
-        content = decoded if error is None else error
+        content = error_in(decoded) or decoded
     return from_error_body(content, where, status, asked_for(headers))
 
 
@@ -187,8 +184,6 @@ def from_exception(error: Exception, where: str) -> EndpointError:
         return fault("connection", where, why, unreached=unreached)
     return fault("bad_body", where, f"an answer that cannot be read: {type(error).__name__}: {error}")
 
-
-# --- Wording
 
 WHOLE = "whole"
 
@@ -246,6 +241,10 @@ def apart(text: str) -> tuple[str, list[str]]:
 
 def call_in_text(text: str, tools: Iterable[str]) -> str:
     """Return the form of the first tool call that a reply writes as text, or an empty string."""
+    return next((form for form, shape in _forms(tuple(tools)).items() if shape.search(text)), "")
+
+
+@lru_cache(maxsize=64)
+def _forms(tools: tuple[str, ...]) -> dict[str, re.Pattern[str]]:
     names = "|".join(map(re.escape, tools)) or r"(?!)"
-    forms = book()["calls_in_text"].items()
-    return next((form for form, shape in forms if pattern(shape.replace("NAMES", names)).search(text)), "")
+    return {form: pattern(shape.replace("NAMES", names)) for form, shape in book()["calls_in_text"].items()}
