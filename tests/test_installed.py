@@ -65,5 +65,7 @@ def test_demo_and_site_work_in_an_empty_folder(environment, tmp_path):
     assert where.startswith(str(environment)) and code == code_version()["hash"]
     said = call(deskbench, "demo", "--cases", "slice", "--trials", "1", cwd=tmp_path, JUPYTER_PATH=templates)
     assert f"leaderboard: {tmp_path / 'reports' / '02-leaderboard.html'}" in said
+    for run in sorted((tmp_path / "data" / "runs").iterdir())[2:]:
+        run.unlink()  # two are enough for a site
     assert f"open: {tmp_path / 'reports' / 'site' / 'index.html'}" in call(deskbench, "site", cwd=tmp_path)
     assert sorted(os.listdir(tmp_path)) == ["data", "figures", "reports"] and os.listdir(tmp_path / "data") == ["runs"]

@@ -438,7 +438,7 @@ def test_a_killed_command_leaves_no_worker_that_buys_and_the_same_command_goes_o
     with RunServer(latency_s=0.1) as server:
         line = ["run", "some-model", "--base-url", server.base_url, "--yes"]
         line += ["--store", shop["store"], "--cases", shop["cases"], "--trials", "2", "--messages", "2"]
-        line += ["--executor", "dask", "--workers", "2", "--concurrency", IN_FLIGHT, "--out", out]
+        line += ["--executor", "dask", "--workers", "1", "--concurrency", IN_FLIGHT, "--out", out]
         run = Command(line)
         asyncio.run(until(lambda: server.count > 20 or run.poll() is not None))
         run.kill()

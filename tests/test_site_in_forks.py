@@ -4,31 +4,34 @@ import asyncio
 import os
 import shutil
 import signal
-import subprocess
 import sys
 import time
 from contextlib import suppress
 from pathlib import Path
 
 import pytest
+from commands import Command, played
 
 from benchmark_lib import Experiment
+from benchmark_lib.cli import main
 from benchmark_lib.cli.codes import INTERRUPTED, REFUSED
+from benchmark_lib.reports.site import build_site
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="forks are used on Linux alone")
-BOTH_WAYS = """
-import os, sys
-from benchmark_lib.reports.site import build_site
-for cores in (1, 3):
-    os.sched_getaffinity = lambda _: range(cores)
-    print(build_site(sys.argv[1], f"{sys.argv[2]}/{cores}").pages)
-"""
-ALWAYS_FORKED = """
-import os, sys
-from benchmark_lib.cli import main
-os.sched_getaffinity = lambda _: range(2)
-sys.exit(main(["site", *sys.argv[1:]]))
-"""
+
+
+def both_ways(folders):
+    """Build one site in one process and one in three."""
+    for cores in (1, 3):
+        os.sched_getaffinity = lambda _, cores=cores: range(cores)
+        print(build_site(folders[0], f"{folders[1]}/{cores}").pages)
+
+
+def always_forked(words):
+    """The command on a machine of two cores, with a process group of its own as a terminal gives it."""
+    os.setsid()
+    os.sched_getaffinity = lambda _: range(2)
+    return main(["site", *words])
 
 
 @pytest.fixture(scope="module")
@@ -41,8 +44,7 @@ def runs(tmp_path_factory):
 
 
 def test_a_site_of_several_processes_is_that_of_one(runs, tmp_path):
-    said = subprocess.run([sys.executable, "-c", BOTH_WAYS, runs, tmp_path], capture_output=True, text=True, check=True)
-    alone, together = said.stdout.splitlines()
+    alone, together = played([runs, tmp_path], main=both_ways).stdout.splitlines()
     assert alone == together and "'transcripts'" in alone
     files = {n: {p.relative_to(tmp_path / n): p for p in (tmp_path / n).rglob("*.*")} for n in ("1", "3")}
     assert files["1"].keys() == files["3"].keys()
@@ -58,18 +60,10 @@ def children_of(process):
     return Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
 
 
-def heeds_interrupts():
-    """A shell has what it starts in the background ignore them."""
-    signal.signal(signal.SIGINT, signal.default_int_handler)
-
-
 def begun(runs, out):
     """A command that builds a site with a fork, once it writes the pages of cases, and the fork; begun anew where it was done unseen."""
-    line = [sys.executable, "-c", ALWAYS_FORKED, str(runs), "--out", str(out)]
     for _ in range(20):
-        site = subprocess.Popen(
-            line, stderr=subprocess.PIPE, text=True, start_new_session=True, preexec_fn=heeds_interrupts
-        )
+        site = Command([runs, "--out", out], main=always_forked)
         while site.poll() is None:
             if any((folder / "cases").exists() for folder in building(out.parent)):
                 return site, children_of(site)
@@ -111,8 +105,7 @@ def test_a_killed_site_leaves_neither_a_fork_nor_a_site(runs, tmp_path):
 def test_a_fork_that_is_killed_is_told_and_leaves_no_site(runs, tmp_path):
     for attempt in range(20):  # a fork that has done its work before it is seen may be killed
         out = tmp_path / f"made {attempt}" / "site"
-        line = [sys.executable, "-c", ALWAYS_FORKED, str(runs), "--out", str(out)]
-        site = subprocess.Popen(line, stderr=subprocess.PIPE, text=True, start_new_session=True)
+        site = Command([runs, "--out", out], main=always_forked)
         while site.poll() is None and not (children := children_of(site)):
             time.sleep(0.002)
         for pid in children:
