@@ -1,6 +1,6 @@
 """What readers make of words by writers who had seen neither patterns nor training sentences, one for each language and set.
 
-The bounds are what store 1.11.0 and scoring-21 reach. `messages_4` was opened once for store 1.7.0, which misread 26 of its 120. The files whose
+The bounds are what store 1.12.0 and scoring-22 reach. `messages_4` was opened once for store 1.7.0, which misread 26 of its 120. The files whose
 names end in `_2`, `_3` (values), `_5` (messages), and `voices` were opened once for store 1.10.0; thirteen writers, four languages. In `messages_5`,
 seven of the misread ones let the customer choose between two acts: the writers call that a proposal of both, the desk's customer calls it no offer.
 `values_3` is meant to be hard: its wrong ones suppose, hedge and quote. Never train on these files: to teach a reader, ask new writers.
@@ -78,8 +78,8 @@ def fact(given, kind, text):
 
 @pytest.mark.parametrize(
     "name, right, most",
-    [("values", True, 4), ("values", False, 2), ("values_2", True, 6), ("values_2", False, 2)]
-    + [("values_3", True, 2), ("values_3", False, 22)],
+    [("values", True, 1), ("values", False, 1), ("values_2", True, 2), ("values_2", False, 0)]
+    + [("values_3", True, 2), ("values_3", False, 18)],
 )
 def test_values_are_told_for_the_object_that_they_are_given_for(name, right, most):
     wrong = of = 0

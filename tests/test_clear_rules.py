@@ -187,4 +187,4 @@ def test_no_article_refers_to_what_no_tool_shows(texts):
 
 
 def test_versions_tell_the_new_texts_apart(store):
-    assert (store.info["version"], store.policy["version"], store.prompt()[1]) == ("1.11.0", "1.1.0", "agent-3")
+    assert (store.info["version"], store.policy["version"], store.prompt()[1]) == ("1.12.0", "1.1.0", "agent-3")

@@ -175,10 +175,9 @@ def _read(place: Placed, spans: list[Span], kind: str, sentence: int, owners: li
     for number, group in enumerate(_chains(folded, spans, dates, apart)):
         start, end = group.spans[0][0], group.spans[-1][1]
         about = telling(_around(worded, start, end, spans)) or telling(_beside(worded, spans))
-        sum_ends = folded.rfind("=", start, end)
         for span in group.spans:
             how = _how(folded, span, group.listed, kind in TYPED)
-            if how == "said" and span[2] and span[1] <= sum_ends:
+            if how == "said" and span[2] and span[1] <= folded.rfind("=", start, end):
                 how = "step"
             index = spans.index(span)
             counted, ends = _in_count(folded, span, spans) if dates else (False, False)
@@ -310,9 +309,8 @@ def _cues() -> dict[str, re.Pattern[str]]:
     day, number = any_of("answers", "day"), "|".join(number_words().values())
     links = [word for key in ("or", "and", "to", "the", "by") for word in words_of("values", key)]
     links += ["on", "am", "den", "le", "el", "then", "dann", "puis", "luego", "x"]
-    links += [plain(w).strip() for w in words_of("answers", "hedges")] + [
-        n for names in day_names() for n in names.split("|")
-    ]
+    links += [plain(w).strip() for w in words_of("answers", "hedges")]
+    links += [n for names in day_names() for n in names.split("|")]
     nth = "|".join([r"\d{1,2}(?:st|nd|rd|th|er|\.)", *map(day_words, range(2, 16))])
     figure, article = r"(?<![\w-])\$?\d[\d.,]*(?:-\d+)?(?:st|nd|rd|th|\.)?", rf"(?:(?:{the}|am|den)\s)?"
     row = rf"(?:{figure}\s?[,/]\s?{article})"

@@ -11,7 +11,7 @@ from .word_lists import any_of, words_of
 Objects = tuple[frozenset[str], ...]
 """For each object, the words that name it and no other object."""
 Span = tuple[int, int, str]
-MOST_BETWEEN = 3
+MOST_BETWEEN = 4
 """Most words between two objects joined by "and" ("the bag and the folder")."""
 SHORT = 2
 """Most letters in a word that is too short to name an object."""

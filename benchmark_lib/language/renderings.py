@@ -121,16 +121,13 @@ def _date(day: date) -> str:
     ]
     if d > 12:
         figures.append(rf"(?<![\d/])0?{d}/0?{m}(?![\d/])")
-    forms = "|".join(
-        [
-            *figures,
-            rf"(?<!\d)(?:{ordinal})(?:{link}{other})?[\s/-]?(?:{of})(?:{month})\b\.?{year}",
-            rf"\b(?:{month})\.?[\s-](?:{other}{link})?(?:the\s)?(?:0?{d}(?:st|nd|rd|th)?|{worded})\b(?!\d){year}",
-            # "Thursday the 9th"
-            rf"\b(?:{day_names()[day.weekday()]}),?\s(?:{articles})0?{d}(?:{numbered}|\.?(?=\s*(?:$|[.,;:!?)|]))(?![.,:]\d))",
-        ]
-    )
-    return _sooner(forms, day_words(d), month, day_names()[day.weekday()])
+    figures += [
+        rf"(?<!\d)(?:{ordinal})(?:{link}{other})?[\s/-]?(?:{of})(?:{month})\b\.?{year}",
+        rf"\b(?:{month})\.?[\s-](?:{other}{link})?(?:the\s)?(?:0?{d}(?:st|nd|rd|th)?|{worded})\b(?!\d){year}",
+        # "Thursday the 9th"
+        rf"\b(?:{day_names()[day.weekday()]}),?\s(?:{articles})0?{d}(?:{numbered}|\.?(?=\s*(?:$|[.,;:!?)|]))(?![.,:]\d))",
+    ]
+    return _sooner("|".join(figures), day_words(d), month, day_names()[day.weekday()])
 
 
 def _measure(value: str, unit: str) -> str:

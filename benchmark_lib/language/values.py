@@ -85,9 +85,10 @@ def _values(text: str) -> tuple[Value, ...]:
 
 
 def with_units(text: str) -> str:
-    """Add the previous window's unit to one without: "3 to 5 days and 7 to 9"."""
+    """Add what is left out: a unit ("3 to 5 days and 7 to 9"), or a month ("the same month")."""
+    text = _forms().same_month.sub(r"\1\2\1", text)
     lower, written, at, unit, end, ranges = text.lower().replace("–", "-"), [], 0, "", 0, False
-    if len(lower) != len(text) or not _DIGITS.search(text):
+    if len(lower) != len(text) or not (_DIGITS.search(text) or _forms().number_word.search(lower)):
         return text
     for m in _forms().window_or_bare.finditer(lower):
         left_out = m.group("bare") and not m.group("day") and _LEFT_OUT.fullmatch(lower, end, m.start())
@@ -98,6 +99,9 @@ def with_units(text: str) -> str:
         else:
             of, ranges = next((u for u in _DAYS if m.group(u)), None), bool(m.group("high"))
             unit = f" {text[slice(*m.span(of))].strip(' -')}" if of else ""
+            if unit and ranges and _forms().each.match(lower, m.end("low")):
+                written += [text[at : m.end("low")], unit]
+                at, ranges = m.end("low"), False
         end = m.end()
     return "".join([*written, text[at:]])
 
@@ -152,15 +156,17 @@ class _Forms(NamedTuple):
     """A month's name before a day."""
     number_word: re.Pattern[str]
     """The place before a number in words."""
+    each: re.Pattern[str]
+    """What follows the first of two numbers that belong to two objects, in their order."""
+    same_month: re.Pattern[str]
+    """A month's name, and later "the same month"."""
 
 
 @lru_cache(maxsize=1)
 def _forms() -> _Forms:
     names, the, of = month_names(), any_of("values", "the"), any_of("values", "of")
-    ofs, marks = (
-        "".join(rf"{word}\s|" for word in words_of("values", "of")),
-        "|".join([*words_of("values", "ordinals"), r"\."]),
-    )
+    ofs = "".join(rf"{word}\s|" for word in words_of("values", "of"))
+    marks = "|".join([*words_of("values", "ordinals"), r"\."])
     date = (
         r"(?<!\d)(?:(?P<iso>\d{4}([-/.])\d\d\2\d\d)"
         rf"|(?P<day1>\d{{1,2}})(?:{marks})?\s?(?:{ofs})(?P<name1>{names})\b\.?(?:,?\s(?:{ofs})(?P<year1>20\d\d))?"
@@ -185,7 +191,9 @@ def _forms() -> _Forms:
         rf"(?<![\w.,$/-])(?P<bare>{short}(?P<to>\s?(?:{ranges})\s?{short})?)(?!\w)(?={after})"
     )
     month, number_word = rf"\b(?:{names})\.?\s(?:the\s)?$", rf"\W(?=(?:{words})\b)"
-    return _Forms(*map(re.compile, (date, money, window, f"{window}|{bare}", month, number_word)))
+    each = rf"\s(?=(?:{any_of('values', 'and')})\b)[^.!?\n]{{0,60}}?\b(?:{any_of('values', 'each')})\b"
+    same = rf"(?i)\b({names})\b([^!?\n]{{1,120}}?)\b(?:{any_of('values', 'same_month')})\b"
+    return _Forms(*map(re.compile, (date, money, window, f"{window}|{bare}", month, number_word, each, same)))
 
 
 def _plain(number: str) -> str:
@@ -253,11 +261,8 @@ def place_of(address: Mapping[str, Any]) -> Place:
 
 @lru_cache(maxsize=4096)
 def _place(name: str, line1: str, line2: str, city: str, region: str, postcode: str, country: str) -> Place:
-    code, words, digits = (
-        country_code(country),
-        " ".join(_words(region)),
-        "".join(filter(str.isalnum, postcode)).upper(),
-    )
+    code, words = country_code(country), " ".join(_words(region))
+    digits = "".join(filter(str.isalnum, postcode)).upper()
     within = "" if code in _tables()["regions_unsaid"] else _tables()["regions"].get((code, words), words.upper())
     street = street_words(f"{line1} {line2} {city}")
     return Place(name_words(name), street, within, digits[:5] if code == "US" else digits, code)

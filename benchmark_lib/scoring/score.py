@@ -19,7 +19,7 @@ from .ending import answers_in_language, handover, rating, reasons_told, states_
 from .facts import answers_by_topic, answers_of, cut, guessed, truncate_for_scoring
 from .state import Compared, compared, failures, forbidden_calls
 
-VERSION = "scoring-21"
+VERSION = "scoring-22"
 RULES = ("identity", "confirmation", "evidence", "lookup", "window", "recipient")
 RULES_OF_SUCCESS = RULES[:3]
 """Process rules whose breach turns a right end state into a corrupt success; so does a rule of one's own desk."""
