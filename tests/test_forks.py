@@ -270,6 +270,16 @@ def test_more_forks_go_on_where_the_file_ends(coins, tmp_path):
     assert tables.fork_table(load_results(more))["forks"].tolist() == [5, 5]
 
 
+def test_a_later_point_is_forecast_with_less_of_everything(coins, tmp_path):
+    first, last = (
+        Fork(parent=coins[0], at=f"{TRAP}:1:{turn}", times=2, out=tmp_path / "forks.deskbench", progress=False)
+        for turn in (1, 2)
+    )
+    whole, rest = vars(first.forecast()), vars(last.forecast())
+    shares = [rest[name].likely / whole[name].likely for name in ("calls", "prompt_tokens", "minutes")]
+    assert 0 < shares[0] < 1 and shares == pytest.approx([shares[0]] * 3)
+
+
 def test_what_was_bought_survives_a_kill(coins, tmp_path):
     parent, server = coins
     out = tmp_path / "forks.deskbench"

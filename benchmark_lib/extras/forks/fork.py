@@ -212,7 +212,7 @@ class Fork(Experiment):
             turns = [m.turn for m in record.replies()] + called
             after, every = after + sum(turn >= point.turn for turn in turns), every + len(turns)
         share = after / max(every, 1)
-        ranges = ((name, r) for name, r in vars(whole).items() if isinstance(r, Range) and name != "minutes")
+        ranges = ((name, r) for name, r in vars(whole).items() if isinstance(r, Range))
         cut: dict[str, Any] = {name: Range(share * r.low, share * r.likely, share * r.high) for name, r in ranges}
         return replace(whole, **cut)
 
