@@ -27,6 +27,8 @@ ARGUMENTS = (
     "--hide-scrollbars",
 )
 DESKTOP, PHONE = (1280, 900), (390, 844)
+IN_USE: set[Any] = set()
+FORGET = "() => { try { localStorage.clear(); sessionStorage.clear(); } catch { /* it keeps nothing */ } }"
 
 
 @contextmanager
@@ -63,8 +65,8 @@ class Seen:
 
 
 @contextmanager
-def open_page(browser: Any, size: tuple[int, int] = DESKTOP, **options: Any) -> Iterator[tuple[Any, Seen]]:
-    """A fresh page in a context of its own, and what it does.
+def open_page(browser: Any, size: tuple[int, int] = DESKTOP, color_scheme: str = "light") -> Iterator[tuple[Any, Seen]]:
+    """An empty page that remembers nothing, and what it does; a browser opens one, which costs it more than to show a page.
 
     Parameters
     ----------
@@ -72,22 +74,35 @@ def open_page(browser: Any, size: tuple[int, int] = DESKTOP, **options: Any) -> 
         As `open_browser` gives it.
     size : (int, int)
         Width and height of the window.
-    **options
-        Further options of the context (``color_scheme``, say).
+    color_scheme : str
+        ``light`` or ``dark``.
     """
-    context = browser.new_context(viewport={"width": size[0], "height": size[1]}, **options)
+    context = browser.contexts[0] if browser.contexts else browser.new_context()
+    page, seen = next((one for one in context.pages if one not in IN_USE), None) or context.new_page(), Seen()
+    IN_USE.add(page)
     context.set_default_timeout(60_000)
-    seen = Seen()
-    page = context.new_page()
-    page.on("console", lambda said: seen.errors.append(_error(said)) if said.type == "error" else None)
-    page.on("pageerror", lambda error: seen.errors.append(str(error)))
-    page.on("dialog", lambda dialog: (seen.dialogs.append(dialog.message), dialog.dismiss()))
-    context.on("request", lambda request: seen.addresses.append(request.url))
-    context.on("requestfailed", lambda request: seen.blocked.append(request.url) if request.failure == "csp" else None)
+    page.set_viewport_size({"width": size[0], "height": size[1]})
+    page.emulate_media(media="screen", color_scheme=color_scheme)
+    heard = [
+        (page, "console", lambda said: seen.errors.append(_error(said)) if said.type == "error" else None),
+        (page, "pageerror", lambda error: seen.errors.append(str(error))),
+        (page, "dialog", lambda dialog: (seen.dialogs.append(dialog.message), dialog.dismiss())),
+        (context, "request", lambda asked: seen.addresses.append(asked.url)),
+        (context, "requestfailed", lambda asked: seen.blocked.append(asked.url) if asked.failure == "csp" else None),
+    ]
+    for where, event, listener in heard:
+        where.on(event, listener)
     try:
         yield page, seen
     finally:
-        context.close()
+        for where, event, listener in heard:
+            where.remove_listener(event, listener)
+        for other in {*context.pages} - IN_USE:
+            other.close()
+        IN_USE.remove(page)
+        if not page.is_closed():
+            page.evaluate(FORGET)
+            page.goto("about:blank")
 
 
 def violations(page: Any, impacts: tuple[str, ...] = ("serious", "critical"), rules: tuple[str, ...] = ()) -> list[str]:

@@ -54,3 +54,4 @@ def shown_in_lab(browser, widget, size=DESKTOP):
         page.evaluate(f"() => {{ {code} }}")
         page.locator("#talk-status", has_text="conversation").wait_for()
         yield page, seen, lambda: page.evaluate("state => window.fromPython(state)", state_of(widget))
+        page.close()  # what is exposed to a page stays
