@@ -53,5 +53,7 @@ def shown_in_lab(browser, widget, size=DESKTOP):
         code = before.replace("STATE", json.dumps(state_of(widget)), 1) + json.dumps(str(widget._esm)) + after
         page.evaluate(f"() => {{ {code} }}")
         page.locator("#talk-status", has_text="conversation").wait_for()
-        yield page, seen, lambda: page.evaluate("state => window.fromPython(state)", state_of(widget))
-        page.close()  # what is exposed to a page stays
+        try:
+            yield page, seen, lambda: page.evaluate("state => window.fromPython(state)", state_of(widget))
+        finally:
+            page.close()  # what is exposed to a page stays
