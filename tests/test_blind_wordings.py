@@ -3,7 +3,8 @@
 The bounds are what store 1.12.0 and scoring-22 reach. `messages_4` was opened once for store 1.7.0, which misread 26 of its 120. The files whose
 names end in `_2`, `_3` (values), `_5` (messages), and `voices` were opened once for store 1.10.0; thirteen writers, four languages. In `messages_5`,
 seven of the misread ones let the customer choose between two acts: the writers call that a proposal of both, the desk's customer calls it no offer.
-`values_3` is meant to be hard: its wrong ones suppose, hedge and quote. Never train on these files: to teach a reader, ask new writers.
+`values_3` is meant to be hard: its wrong ones suppose, hedge and quote. `values_4` leaves out what was said before, and was opened once for
+store 1.12.0, which then missed 23 of its 44 right ones. Never train on these files: to teach a reader, ask new writers.
 """
 
 from collections import Counter
@@ -79,7 +80,7 @@ def fact(given, kind, text):
 @pytest.mark.parametrize(
     "name, right, most",
     [("values", True, 1), ("values", False, 1), ("values_2", True, 2), ("values_2", False, 0)]
-    + [("values_3", True, 2), ("values_3", False, 18)],
+    + [("values_3", True, 2), ("values_3", False, 18), ("values_4", True, 15), ("values_4", False, 9)],
 )
 def test_values_are_told_for_the_object_that_they_are_given_for(name, right, most):
     wrong = of = 0
@@ -97,7 +98,7 @@ def test_values_are_told_for_the_object_that_they_are_given_for(name, right, mos
             if right
             else any(told[n] and n not in row["told"] for n in told)
         )
-    assert of >= 30 and wrong <= most, f"{wrong} of {of}"
+    assert of >= 20 and wrong <= most, f"{wrong} of {of}"
 
 
 @pytest.mark.parametrize("name, of, least", [("reasons", 64, 56), ("reasons_2", 40, 39)])

@@ -28,9 +28,8 @@ def denied(folded: str, start: int, end: int) -> bool:
         return False
     if cues["denied_before"].search(before):
         return True
-    if not folded.rstrip().endswith("?") or _ENDS.search(after):
-        return False
-    return cues["asks"].match(_ENDS.split(folded[max(start - 2 * SIDE, 0) : start])[-1]) is not None
+    question = folded.rstrip().endswith("?") and not _ENDS.search(after)
+    return question and cues["asks"].match(_ENDS.split(folded[max(start - 2 * SIDE, 0) : start])[-1]) is not None
 
 
 def unsaid(folded: str, start: int, end: int, own: bool = False) -> bool:
@@ -101,7 +100,6 @@ def _cues() -> dict[str, re.Pattern[str]]:
     return {kind: re.compile(pattern) for kind, pattern in (word | frames).items()}
 
 
-_ENDS = re.compile(r"[;:.(]\s|\s-\s|,\s(?!(?:and|or|und|oder|y|o|et|ou)\b)")
-"""The end of a part of a question; what "and" joins to it is asked with it."""
+_ENDS = re.compile(r"[;:.(]\s|\s-\s|,\s(?!(?:and|or|und|oder|y|o|et|ou)\b)")  # what "and" joins is one part
 _REMARK = re.compile(r"\([^()]*\)|^[^()]*\)")
 _RESUMED = re.compile(r",(?=\s(?:c'est|ce|il|elle|ça|that|it|das|es|eso)\b)")

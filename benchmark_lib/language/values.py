@@ -85,8 +85,8 @@ def _values(text: str) -> tuple[Value, ...]:
 
 
 def with_units(text: str) -> str:
-    """Add what is left out: a unit ("3 to 5 days and 7 to 9"), or a month ("the same month")."""
-    text = _forms().same_month.sub(r"\1\2\1", text)
+    """Add what is left out: a unit ("3 to 5 days and 7 to 9") or a month ("on the 9th")."""
+    text = _forms().later_day.sub(r"\1\2 \1", text)
     lower, written, at, unit, end, ranges = text.lower().replace("–", "-"), [], 0, "", 0, False
     if len(lower) != len(text) or not (_DIGITS.search(text) or _forms().number_word.search(lower)):
         return text
@@ -158,8 +158,8 @@ class _Forms(NamedTuple):
     """The place before a number in words."""
     each: re.Pattern[str]
     """What follows the first of two numbers that belong to two objects, in their order."""
-    same_month: re.Pattern[str]
-    """A month's name, and later "the same month"."""
+    later_day: re.Pattern[str]
+    """A month's name, and later a day without one, or with "of the same month"."""
 
 
 @lru_cache(maxsize=1)
@@ -192,8 +192,10 @@ def _forms() -> _Forms:
     )
     month, number_word = rf"\b(?:{names})\.?\s(?:the\s)?$", rf"\W(?=(?:{words})\b)"
     each = rf"\s(?=(?:{any_of('values', 'and')})\b)[^.!?\n]{{0,60}}?\b(?:{any_of('values', 'each')})\b"
-    same = rf"(?i)\b({names})\b([^!?\n]{{1,120}}?)\b(?:{any_of('values', 'same_month')})\b"
-    return _Forms(*map(re.compile, (date, money, window, f"{window}|{bare}", month, number_word, each, same)))
+    day = rf"\b(?:{the}|{any_of('values', 'day_lead')})\s\d{{1,2}}(?!\d)(?:{marks})?+"
+    between = rf"(?:(?!\b(?:{names})\b)[^!?\n]){{1,120}}?{day}"
+    later = rf"(?i)\b({names})\b({between})(?:\s(?:{any_of('values', 'same_month')})\b|(?={after}))"
+    return _Forms(*map(re.compile, (date, money, window, f"{window}|{bare}", month, number_word, each, later)))
 
 
 def _plain(number: str) -> str:
