@@ -66,7 +66,7 @@ class Seen:
 
 @contextmanager
 def open_page(browser: Any, size: tuple[int, int] = DESKTOP, color_scheme: str = "light") -> Iterator[tuple[Any, Seen]]:
-    """An empty page that remembers nothing, and what it does; a browser opens one, which costs it more than to show a page.
+    """An empty page that remembers nothing, and what it does. A browser keeps one open: a new one costs more than a visit.
 
     Parameters
     ----------

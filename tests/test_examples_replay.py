@@ -33,8 +33,9 @@ def differing(name):
     """The cases of an example whose customer says something else today, or that end in another way."""
     store = load_store(EXAMPLES[name])
     cases, run = {case.id: case for case in load_cases(store, "*")}, RunFile(DATA / "examples" / f"{name}.deskbench")
-    found = []
-    for record in run.records():
+    found, records = [], list(run.records())
+    assert len(records) >= 14
+    for record in records:
         again = play(cases[record.case_id], store, Again(record), record.model)
         told = [[(m.turn, m.side, m.text) for m in talk.messages] for talk in (record, again)]
         if told[0] != told[1] or record.ended_by != again.ended_by:
